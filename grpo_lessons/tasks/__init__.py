@@ -1,0 +1,7 @@
+"""Tasks: a stream of problems and the verifier that grades them."""
+
+from __future__ import annotations
+
+from .base import Problem, Task, get_task, register_task, task_names
+
+__all__ = ["Problem", "Task", "get_task", "register_task", "task_names"]

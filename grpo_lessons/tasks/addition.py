@@ -1,0 +1,59 @@
+"""Two-digit addition: the task of the course, small enough for a laptop and rich enough to go wrong."""
+
+from __future__ import annotations
+
+import random
+from itertools import combinations_with_replacement
+
+from grpo_lessons.verifiers import Verdict, verify_integer
+
+from .base import SPLITS, Problem
+
+LOW, HIGH = 10, 99
+SPLIT_SEED = 2024
+DEV_SHARE, HELD_OUT_SHARE = 0.1, 0.2
+
+
+def split_pairs(split: str) -> list[tuple[int, int]]:
+    """The unordered pairs (a <= b) of a split: 70 % train, 10 % dev, 20 % held out, fixed for ever.
+
+    Splitting on the unordered pair keeps 27+48 and 48+27 on the same side.
+    """
+    if split not in SPLITS:
+        raise ValueError(f"unknown split {split!r}; splits: {', '.join(SPLITS)}")
+    pairs = list(combinations_with_replacement(range(LOW, HIGH + 1), 2))
+    random.Random(SPLIT_SEED).shuffle(pairs)
+    dev, held_out = int(len(pairs) * DEV_SHARE), int(len(pairs) * HELD_OUT_SHARE)
+    return {
+        "dev": pairs[:dev],
+        "held_out": pairs[dev : dev + held_out],
+        "train": pairs[dev + held_out :],
+    }[split]
+
+
+def ordered_pairs(split: str) -> list[tuple[int, int]]:
+    """Both orders of each pair of a split, sorted: (27, 48) and (48, 27)."""
+    return sorted({order for a, b in split_pairs(split) for order in ((a, b), (b, a))})
+
+
+class Addition:
+    """a+b with two two-digit numbers; the answer is an integer in an `<answer>` block."""
+
+    name = "addition"
+    max_new_tokens = 40
+
+    def problems(self, split: str, n: int, seed: int) -> list[Problem]:
+        """n different sums of a split in random order; ValueError beyond the pool."""
+        pool = ordered_pairs(split)
+        if not 0 <= n <= len(pool):
+            raise ValueError(f"{n} problems asked of {split!r}, which has {len(pool)}; ask for 0 to {len(pool)}")
+        return [self.problem(a, b) for a, b in random.Random(f"{split}-{seed}").sample(pool, n)]
+
+    @staticmethod
+    def problem(a: int, b: int) -> Problem:
+        """The problem a+b."""
+        return Problem([{"role": "user", "content": f"{a}+{b}="}], a + b, {"a": a, "b": b})
+
+    def verify(self, completion: str, problem: Problem) -> Verdict:
+        """Strict: one block, an integer, nothing after it."""
+        return verify_integer(completion, problem.answer)

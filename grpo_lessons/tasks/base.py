@@ -1,0 +1,67 @@
+"""What every task has: problems in three splits that never share one, and a verifier."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+from grpo_lessons.verifiers import Verdict
+
+SPLITS = ("train", "dev", "held_out")
+
+# name -> "module:class"; imported only when asked for, so that a task may need an optional library
+_TASKS: dict[str, str] = {
+    "addition": "grpo_lessons.tasks.addition:Addition",
+}
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One question.
+
+    prompt: chat messages, [{"role": "user", "content": "..."}].
+    answer: what the verifier compares with.
+    data: anything else the verifier or a plot needs, by name.
+    """
+
+    prompt: list[dict[str, str]]
+    answer: Any
+    data: dict[str, Any] = field(default_factory=dict)
+
+
+@runtime_checkable
+class Task(Protocol):
+    """The interface that the trainer, the evaluation and the lessons use."""
+
+    name: str
+    max_new_tokens: int
+
+    def problems(self, split: str, n: int, seed: int) -> list[Problem]:
+        """n problems of a split, drawn without repetition; ValueError beyond the pool."""
+        ...
+
+    def verify(self, completion: str, problem: Problem) -> Verdict:
+        """The verdict on one completion; never raises, whatever the completion holds."""
+        ...
+
+
+def task_names() -> list[str]:
+    """The names that `get_task` knows, sorted."""
+    return sorted(_TASKS)
+
+
+def register_task(name: str, target: str | type) -> None:
+    """Make `get_task(name)` return an instance of a class, or of a "module:class" string."""
+    _TASKS[name] = target
+
+
+def get_task(name: str, **options: Any) -> Task:
+    """The task of that name; ValueError with the list of names for an unknown one."""
+    if name not in _TASKS:
+        raise ValueError(f"unknown task {name!r}; known tasks: {', '.join(task_names())}")
+    target = _TASKS[name]
+    if isinstance(target, str):
+        module, _, attribute = target.partition(":")
+        target = getattr(importlib.import_module(module), attribute)
+    return target(**options)
