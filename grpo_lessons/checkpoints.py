@@ -30,9 +30,7 @@ def trainable(model) -> dict[str, torch.nn.Parameter]:
     return {name: p for name, p in model.named_parameters() if p.requires_grad}
 
 
-def save_checkpoint(
-    directory: Path, step: int, model, optimizer, *, dev_accuracy: float | None = None
-) -> Path:
+def save_checkpoint(directory: Path, step: int, model, optimizer, *, dev_accuracy: float | None = None) -> Path:
     """Write checkpoints/step-NNNNNN below a run directory; returns its path."""
     final = directory / "checkpoints" / f"{PREFIX}{step:06d}"
     temporary = final.with_name(f"writing-{final.name}")
@@ -65,9 +63,7 @@ def load_latest(directory: Path, model, optimizer) -> int:
             continue
         parameters = trainable(model)
         if weights.keys() != parameters.keys():
-            raise ValueError(
-                f"{path} holds other parameters than this policy: was it loaded with another LoRA?"
-            )
+            raise ValueError(f"{path} holds other parameters than this policy: was it loaded with another LoRA?")
         with torch.no_grad():
             for name, parameter in parameters.items():
                 parameter.copy_(weights[name])
@@ -102,11 +98,7 @@ def _dev_accuracy(path: Path) -> float | None:
 def optimizer_tensors(optimizer) -> dict[str, torch.Tensor]:
     """AdamW's state as flat tensors: "3.exp_avg" belongs to the fourth parameter."""
     state = optimizer.state_dict()["state"]
-    return {
-        f"{index}.{name}": torch.as_tensor(value)
-        for index, item in state.items()
-        for name, value in item.items()
-    }
+    return {f"{index}.{name}": torch.as_tensor(value) for index, item in state.items() for name, value in item.items()}
 
 
 def restore_optimizer(optimizer, tensors: dict[str, torch.Tensor]) -> None:

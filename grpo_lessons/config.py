@@ -66,18 +66,14 @@ class TrainConfig:
                 f"{self.minibatches} equal minibatches; valid numbers of minibatches: {', '.join(map(str, valid))}"
             )
         if self.temperature <= 0:
-            raise ValueError(
-                f"temperature is {self.temperature}; sampling for training needs a temperature above 0"
-            )
+            raise ValueError(f"temperature is {self.temperature}; sampling for training needs a temperature above 0")
         if self.learning_rate <= 0 or self.kl_beta < 0 or self.max_grad_norm <= 0:
             raise ValueError(
                 "learning_rate and max_grad_norm must be above 0 and kl_beta at least 0; got "
                 f"{self.learning_rate}, {self.max_grad_norm} and {self.kl_beta}"
             )
         if self.kl_estimator not in ("k2", "k3"):
-            raise ValueError(
-                f"kl_estimator is {self.kl_estimator!r}; as a loss only k2 and k3 have a KL gradient"
-            )
+            raise ValueError(f"kl_estimator is {self.kl_estimator!r}; as a loss only k2 and k3 have a KL gradient")
         if self.old_logp not in ("auto", "sampler", "recompute"):
             raise ValueError(f"old_logp is {self.old_logp!r}; choose auto, sampler or recompute")
 

@@ -20,9 +20,7 @@ def make_decoder(model, max_length: int) -> FastDecoder | CacheDecoder:
     max_length: prompt tokens + completion tokens, the size of the key-value cache.
     """
     base = model.get_base_model() if hasattr(model, "get_base_model") else model
-    return (
-        FastDecoder(base, max_length) if fast_decodable(base, max_length) else CacheDecoder(model, max_length)
-    )
+    return FastDecoder(base, max_length) if fast_decodable(base, max_length) else CacheDecoder(model, max_length)
 
 
 def fast_decodable(model, max_length: int) -> bool:

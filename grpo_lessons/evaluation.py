@@ -159,9 +159,7 @@ def paired_bootstrap(a, b, *, seed: int, resamples: int = 10_000) -> Comparison:
         raise ValueError(f"paired_bootstrap compares the same problems: got {len(a)} and {len(b)} of them")
     difference = a.reshape(len(a), -1).mean(1) - b.reshape(len(b), -1).mean(1)
     rng = np.random.default_rng(seed)
-    means = np.concatenate(
-        [difference[picks].mean(1) for picks in _resamples(rng, len(difference), resamples)]
-    )
+    means = np.concatenate([difference[picks].mean(1) for picks in _resamples(rng, len(difference), resamples)])
     low, high = np.quantile(means, [0.025, 0.975])
     return Comparison(float(difference.mean()), (float(low), float(high)))
 

@@ -133,9 +133,7 @@ def _decode(policy, prompt_ids, prompt_mask, group_size, max_new_tokens, tempera
     B, device = len(prompt_ids) * group_size, prompt_ids.device
     eos = torch.tensor(eos_ids(policy), device=device)
     generator = torch.Generator().manual_seed(seed)
-    uniforms = torch.rand(B, max_new_tokens, generator=generator, dtype=torch.float64).to(
-        device, torch.float32
-    )
+    uniforms = torch.rand(B, max_new_tokens, generator=generator, dtype=torch.float64).to(device, torch.float32)
     ids = torch.full((B, max_new_tokens), int(eos[0]), device=device)
     logp, entropy = (
         torch.zeros(B, max_new_tokens, device=device),

@@ -89,9 +89,7 @@ def _number(value, name: str, row: int, rollouts: Rollouts) -> float:
             f"the reward function {name} returned {value!r} for completion {row}, not a number"
         ) from error
     if math.isinf(number):
-        raise RewardError(
-            f"the reward function {name} returned {number} for completion {row}: {rollouts.texts[row]!r}"
-        )
+        raise RewardError(f"the reward function {name} returned {number} for completion {row}: {rollouts.texts[row]!r}")
     return number
 
 
@@ -99,9 +97,7 @@ def warn_unscored(rewards: Tensor) -> int:
     """Number of completions without a reward; a warning if there are any."""
     unscored = int(rewards.isnan().sum())
     if unscored:
-        warnings.warn(
-            f"{unscored} of {rewards.numel()} completions got no reward and are left out", stacklevel=2
-        )
+        warnings.warn(f"{unscored} of {rewards.numel()} completions got no reward and are left out", stacklevel=2)
     return unscored
 
 

@@ -64,9 +64,7 @@ def train(
     log, start = _open(policy, task, config, run_dir, resume)
     method = get_method(config.method, **config.method_options)
     reference = Reference(policy.model) if config.kl_beta else None  # copied before a checkpoint is loaded
-    updater = Updater(
-        policy, method, config, reference, max_new_tokens=config.max_new_tokens or task.max_new_tokens
-    )
+    updater = Updater(policy, method, config, reference, max_new_tokens=config.max_new_tokens or task.max_new_tokens)
     if resume:
         start = load_latest(log.run_dir, policy.model, updater.optimizer)
         log.rewind(start)
@@ -159,9 +157,7 @@ def _metrics(rollouts, scores: Scores, advantages, updates: dict, step: int) -> 
 
 def _samples(rollouts, scores: Scores, step: int, problems: int = 2, each: int = 2) -> list[dict]:
     """The first completions of the first problems, for people to read."""
-    rows = [
-        p * rollouts.group_size + g for p in range(min(problems, len(rollouts.problems))) for g in range(each)
-    ]
+    rows = [p * rollouts.group_size + g for p in range(min(problems, len(rollouts.problems))) for g in range(each)]
     return [
         {
             "step": step,

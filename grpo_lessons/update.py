@@ -113,9 +113,7 @@ class Updater:
                     minibatch.mask, minibatch.logp_old, lambda m=minibatch: self._scores(m)
                 ):
                     records.append(self._optimizer_step(minibatch, parts))
-                    if not (
-                        records[-1]["grad_norm"] < float("inf") and abs(records[-1]["loss"]) < float("inf")
-                    ):
+                    if not (records[-1]["grad_norm"] < float("inf") and abs(records[-1]["loss"]) < float("inf")):
                         return self._summary(records)
         self.model.eval()
         return self._summary(records)
@@ -213,13 +211,9 @@ class Updater:
     def _scores(self, batch: Batch, model=None) -> TokenScores:
         """TokenScores of all rows, each tensor (B, T), computed in micro-batches."""
         outputs = [torch.zeros_like(batch.logp_old) for _ in TokenScores._fields]
-        for rows in torch.arange(len(batch), device=batch.mask.device).split(
-            self.config.micro_batch or len(batch)
-        ):
+        for rows in torch.arange(len(batch), device=batch.mask.device).split(self.config.micro_batch or len(batch)):
             micro, T = batch.take(rows).trimmed()
-            for output, values in zip(
-                outputs, self._forward(model or self.model, micro, T, micro.mask), strict=True
-            ):
+            for output, values in zip(outputs, self._forward(model or self.model, micro, T, micro.mask), strict=True):
                 output[rows, :T] = values
         return TokenScores(*outputs)
 
