@@ -1,0 +1,21 @@
+"""Where the files that ship with the course lie."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def data_dir() -> Path:
+    """The folder `data/` of the repository, or the one that GRPO_LESSONS_DATA names.
+
+    Raises FileNotFoundError when it is absent: the package was installed without its repository.
+    """
+    given = os.environ.get("GRPO_LESSONS_DATA")
+    folder = Path(given) if given else Path(__file__).resolve().parent.parent / "data"
+    if not folder.is_dir():
+        raise FileNotFoundError(
+            f"no data folder at {folder}: clone the repository and install it with `pip install -e .`, "
+            "or set GRPO_LESSONS_DATA to the repository's data folder"
+        )
+    return folder
