@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 
 OPEN, CLOSE = "<answer>", "</answer>"
+MAX_SCAN = 100_000  # characters from the end that a search for boxes or free numbers looks at
 
 # What tokenizers leave at the end of a completion when special tokens are not skipped.
 END_STRINGS = (
@@ -38,7 +39,7 @@ END_STRINGS = (
     "[EOS]",
     "[PAD]",
 )
-_ENDING = re.compile(r"(?:\s|" + "|".join(map(re.escape, END_STRINGS)) + r")*+")
+_END = re.compile("|".join(map(re.escape, END_STRINGS)))
 _TAGS = re.compile("</?answer>")
 _BRACES = re.compile(r"\\boxed\s*+\{|\\.|[{}]", re.DOTALL)
 _HASHES = re.compile(r"(?<!#)####(?!#)([^\r\n]*)")
@@ -46,22 +47,11 @@ _HASHES = re.compile(r"(?<!#)####(?!#)([^\r\n]*)")
 Extractor = Callable[[str], str | None]
 
 
-def strip_endings(text: str) -> str:
-    """The text without white space around it and without end or padding strings after it."""
-    text = text.strip()
-    while ending := next((end for end in END_STRINGS if text.endswith(end)), None):
-        text = text[: -len(ending)].rstrip() if len(text) < 10_000 else _cut_long_ending(text)
-    return text
-
-
-def _cut_long_ending(text: str) -> str:
-    """One pass for a long run of padding, where cutting one string at a time would be quadratic."""
-    start = len(text)
-    while ending := next((end for end in END_STRINGS if text.endswith(end, 0, start)), None):
-        start -= len(ending)
-        while start and text[start - 1].isspace():
-            start -= 1
-    return text[:start]
+def only_endings(text: str) -> bool:
+    """True if the text is nothing but white space and end or padding strings of a tokenizer."""
+    for end in END_STRINGS:
+        text = text.replace(end, " ")
+    return not text.strip()
 
 
 def _strict(completion: str) -> tuple[str | None, str]:
@@ -74,8 +64,7 @@ def _strict(completion: str) -> tuple[str | None, str]:
     start, end = completion.index(OPEN) + len(OPEN), completion.index(CLOSE)
     if end < start:
         return None, "no_answer"
-    after = end + len(CLOSE)
-    if _ENDING.match(completion, after).end() != len(completion):
+    if not only_endings(completion[end + len(CLOSE) :]):
         return None, "trailing_text"
     return completion[start:end].strip() or None, "no_answer"
 
@@ -108,10 +97,13 @@ def extract_last_answer(completion: str) -> str | None:
 
 
 def extract_boxed(completion: str) -> str | None:
-    r"""The text of the last balanced `\boxed{...}` after the last `</think>`; nested and escaped braces count."""
+    r"""The text of the last balanced `\boxed{...}` after the last `</think>`, braces nested to any depth.
+
+    `\{` and `\}` are not braces. Looks at the last 100 000 characters only.
+    """
     if not isinstance(completion, str):
         return None
-    text = final_part(completion)
+    text = final_part(completion)[-MAX_SCAN:]
     stack: list[int | None] = []  # one entry per open brace: where a box starts, or None
     best_start, best_end = -1, -1
     for token in _BRACES.finditer(text):
@@ -128,13 +120,13 @@ def extract_boxed(completion: str) -> str | None:
 
 
 def answer_after_hashes(completion: str) -> str | None:
-    """The rest of the line after the last `####` (GSM8K's style) after the last `</think>`."""
+    """The line after the last `####` (GSM8K's style) after the last `</think>`, up to an end string."""
     if not isinstance(completion, str):
         return None
     answer = None
     for found in _HASHES.finditer(final_part(completion)):
         answer = found.group(1)
-    return strip_endings(answer or "") or None
+    return _END.split(answer or "", maxsplit=1)[0].strip() or None
 
 
 def has_format(completion: str, tags: tuple[str, ...] = ("think", "answer")) -> bool:
@@ -156,7 +148,7 @@ def has_format(completion: str, tags: tuple[str, ...] = ("think", "answer")) -> 
         content, found, rest = rest[len(opening) :].partition(closing)
         if not found:
             return False
-    return bool(content.strip()) and _ENDING.fullmatch(rest) is not None
+    return bool(content.strip()) and only_endings(rest)
 
 
 def read_answer(completion: object, extract: Extractor = extract_answer) -> tuple[str | None, str]:
