@@ -1,0 +1,38 @@
+"""Every figure of the course: one function each, which returns a matplotlib Figure.
+
+`show(fig, alt=...)` puts a figure on the page with its alt text. Names load on first use, so that importing
+this package does not import matplotlib.
+"""
+
+from importlib import import_module
+
+_HOMES = {
+    "show": "style",
+    "new_axes": "style",
+    "new_grid": "style",
+    "label_lines": "style",
+    "colour": "style",
+    "title": "style",
+    "training_panel": "training",
+    "methods_panel": "training",
+    "compare_curves": "training",
+    "LivePlot": "live",
+    "loop_diagram": "loop",
+    "token_credit": "credit",
+    "credit_weights": "credit",
+    "dead_groups": "advantages",
+    "strategy_shares": "strategies",
+    "training_stages": "stages",
+    "calibration": "calibration",
+}
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name):
+    if name not in _HOMES:
+        raise AttributeError(f"grpo_lessons.plots has no {name!r}; it has {', '.join(__all__)}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+
+def __dir__():
+    return __all__
