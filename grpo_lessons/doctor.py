@@ -1,0 +1,97 @@
+"""What this machine can run, and what to install for what is missing."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+# library -> what it is for; the second column tells a reader what goes without it
+LIBRARIES = {
+    "torch": "everything",
+    "transformers": "policies",
+    "matplotlib": "figures",
+    "pandas": "run tables",
+    "jupyterlab": "the lessons (extra: lab)",
+    "peft": "LoRA, lessons 11-13 (extra: qlora)",
+    "bitsandbytes": "4-bit weights, lessons 11-13 (extra: qlora)",
+    "unsloth": "fast QLoRA on a GPU, lessons 12-13 (extra: unsloth)",
+    "trl": "lesson 17 (extra: scale)",
+}
+
+
+@dataclass(frozen=True)
+class Check:
+    """One line of the doctor's table. status: "ok", "note" (works, with a limit) or "missing"."""
+
+    what: str
+    found: str
+    status: str
+    advice: str = ""
+
+
+def examine() -> list[Check]:
+    """Look at the processor, memory, GPU and libraries."""
+    return [*_machine(), *_gpu(), *_libraries()]
+
+
+def _machine() -> list[Check]:
+    import psutil
+
+    from .runlog import cpu_name
+
+    memory = psutil.virtual_memory().total / 2**30
+    python_ok = sys.version_info >= (3, 11)
+    return [
+        Check("Python", platform.python_version(), "ok" if python_ok else "missing", "" if python_ok else "need 3.11+"),
+        Check("processor", f"{cpu_name()}, {os.cpu_count()} cores", "ok"),
+        Check(
+            "memory",
+            f"{memory:.0f} GiB",
+            "ok" if memory >= 7 else "note",
+            "" if memory >= 7 else "nano lessons fit; close other programs for lesson 11",
+        ),
+    ]
+
+
+def _gpu() -> list[Check]:
+    import torch
+
+    if not torch.cuda.is_available():
+        advice = "lessons 00-11 need none; lessons 12 and 13 fall back to the nano policy"
+        return [Check("GPU", "none that CUDA sees", "note", advice)]
+    properties = torch.cuda.get_device_properties(0)
+    bf16 = torch.cuda.is_bf16_supported()
+    return [
+        Check("GPU", f"{properties.name}, {properties.total_memory / 2**30:.0f} GiB", "ok"),
+        Check("bfloat16", "yes" if bf16 else "no", "ok" if bf16 else "note", "" if bf16 else "float16 is used instead"),
+    ]
+
+
+def _libraries() -> list[Check]:
+    pins = read_pins()
+    return [_library(name, purpose, pins.get(name)) for name, purpose in LIBRARIES.items()]
+
+
+def _library(name: str, purpose: str, pin: str | None) -> Check:
+    try:
+        found = version(name)
+    except PackageNotFoundError:
+        extra = purpose.partition("(extra: ")[2].rstrip(")")
+        install = f"pip install -e '.[{extra}]'" if extra else "pip install -e ."
+        return Check(name, "not installed", "missing", f"for {purpose.partition(' (')[0]}: {install}")
+    if pin and found.split("+")[0] != pin:
+        return Check(name, found, "note", f"tested with {pin}")
+    return Check(name, found, "ok")
+
+
+def read_pins() -> dict[str, str]:
+    """{library: version} of constraints.txt; empty where the repository is not at hand."""
+    path = Path(__file__).parents[1] / "constraints.txt"
+    if not path.is_file():
+        return {}
+    pairs = (line.split("==") for line in path.read_text().split("\n") if "==" in line)
+    return {name.strip(): pin.strip() for name, pin in pairs}
