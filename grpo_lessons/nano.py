@@ -9,17 +9,26 @@ fine-tuning, every example is drawn afresh, and there is no epoch.
 
 from __future__ import annotations
 
+import argparse
+import datetime
+import json
 import random
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import torch
+import transformers
 from tokenizers import AddedToken
 from tokenizers.pre_tokenizers import ByteLevel
+from tqdm.auto import tqdm
 from transformers import Qwen2Config, Qwen2ForCausalLM, Qwen2Tokenizer
+
+from .paths import data_dir
 
 Homework = Callable[[random.Random], tuple[list[dict[str, str]], str]]
 
+STEPS, BATCH_SIZE = 800, 128
 PAD, START, END = "<|endoftext|>", "<|im_start|>", "<|im_end|>"
 # One token each, but no special ones: a decoder that skips special tokens keeps them.
 WORDS = ("<answer>", "</answer>", "system", "user", "assistant")
@@ -43,10 +52,10 @@ def build_tokenizer() -> Qwen2Tokenizer:
         pad_token=PAD,
         extra_special_tokens=[START],
         model_max_length=512,
+        padding_side="left",
     )
     tokenizer.add_tokens([AddedToken(word, normalized=False, special=False) for word in WORDS])
     tokenizer.chat_template = CHAT_TEMPLATE
-    tokenizer.padding_side = "left"
     return tokenizer
 
 
@@ -97,9 +106,9 @@ def collate(lines: list[tuple[list[int], list[int]]], pad_id: int) -> tuple[torc
 def make_nano(
     homework: Homework,
     *,
-    steps: int = 1200,
+    steps: int = STEPS,
     seed: int = 0,
-    batch_size: int = 128,
+    batch_size: int = BATCH_SIZE,
     learning_rate: float = 3e-3,
     hidden: int = 96,
     layers: int = 3,
@@ -138,3 +147,52 @@ def make_nano(
         model.save_pretrained(out)
         tokenizer.save_pretrained(out)
     return model, tokenizer
+
+
+def sg_options(folder: str | Path | None = None) -> dict[str, float | bool]:
+    """GRPO-SG's constants fitted to the shipped policy's logits, with weights of mean 1, for `method_options`.
+
+    folder: where card.json lies, by default `data/nano`.
+    """
+    card = json.loads((Path(folder or data_dir() / "nano") / "card.json").read_text(encoding="utf-8"))
+    return {**card["sg_constants"], "normalize": True}
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Make data/nano again: the weights, the tokenizer and the measured card."""
+    parser = argparse.ArgumentParser(prog="python -m grpo_lessons.nano", description=main.__doc__)
+    parser.add_argument("--out", type=Path, default=None, help="folder to write (default: data/nano)")
+    parser.add_argument("--steps", type=int, default=STEPS)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args(arguments)
+    from .homework import addition_homework
+    from .nano_card import measure, write_card
+    from .policies import load_policy
+
+    out, losses, start = options.out or data_dir() / "nano", [], time.perf_counter()
+    with tqdm(total=options.steps, unit="step") as bar:
+
+        def on_step(step: int, loss: float) -> None:
+            losses.append(loss)
+            bar.update()
+            bar.set_postfix(loss=f"{loss:.3f}")
+
+        make_nano(addition_homework, steps=options.steps, seed=options.seed, out=out, on_step=on_step)
+    made = {
+        "command": f"python -m grpo_lessons.nano --steps {options.steps} --seed {options.seed}",
+        "date": datetime.date.today().isoformat(),
+        "torch": torch.__version__,
+        "transformers": transformers.__version__,
+        "steps": options.steps,
+        "batch_size": BATCH_SIZE,
+        "seed": options.seed,
+        "final_loss": sum(losses[-50:]) / len(losses[-50:]),
+        "seconds": time.perf_counter() - start,
+        "threads": torch.get_num_threads(),
+    }
+    write_card(out, {"made": made, **measure(load_policy(str(out), device="cpu"))})
+    print(f"wrote {out}")
+
+
+if __name__ == "__main__":
+    main()

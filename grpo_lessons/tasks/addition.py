@@ -57,3 +57,9 @@ class Addition:
     def verify(self, completion: str, problem: Problem) -> Verdict:
         """Strict: one block, an integer, nothing after it."""
         return verify_integer(completion, problem.answer)
+
+    def strategy(self, completion: str, problem: Problem) -> str:
+        """What the completion does: guess, write the sum out, hedge, ... (see `grpo_lessons.homework`)."""
+        from grpo_lessons.homework import strategy  # here, because the homework is drawn from this task
+
+        return strategy(completion, problem)
