@@ -53,9 +53,7 @@ def check_rewards(rewards: Tensor, std: str) -> None:
             f"rewards has shape {shape}; expected (P, G), one row per prompt: rewards.view(-1, group_size)"
         )
     if shape[1] < 2:
-        raise ValueError(
-            f"rewards has shape {shape}, so group size {shape[1]}; a group needs at least 2 completions"
-        )
+        raise ValueError(f"rewards has shape {shape}, so group size {shape[1]}; a group needs at least 2 completions")
     if rewards.isinf().any():
         raise ValueError(
             f"rewards of shape {shape} holds an infinite value; give finite rewards, or NaN for 'not scored'"

@@ -79,8 +79,7 @@ def output_head(causal_lm) -> nn.Module:
         value = getattr(causal_lm.config, key, None)
         if value not in (None, 1, 1.0):
             raise ValueError(
-                f"{type(causal_lm).__name__} changes its logits after the head ({key}={value}); "
-                "use a model without it"
+                f"{type(causal_lm).__name__} changes its logits after the head ({key}={value}); use a model without it"
             )
     return head
 
@@ -93,9 +92,7 @@ def score_hidden(
     if hidden.shape[0] * vocabulary <= PLAIN_LIMIT:
         return plain_scores(head(hidden).float(), targets, temperature)
     if any(isinstance(part, nn.Dropout) and part.p > 0 and part.training for part in head.modules()):
-        raise ValueError(
-            "the output head has dropout, which backward cannot repeat; set lora_dropout=0 for it"
-        )
+        raise ValueError("the output head has dropout, which backward cannot repeat; set lora_dropout=0 for it")
     trainable = [p for p in head.parameters() if p.requires_grad]
     return RecomputedHead.apply(head, temperature, chunk, targets, hidden, *trainable)
 

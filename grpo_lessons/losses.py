@@ -16,7 +16,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from grpo_lessons.masked import (
+from .masked import (
     keeps_a_token,
     masked_inputs,
     ratio_metrics,
@@ -24,7 +24,7 @@ from grpo_lessons.masked import (
     sequence_mean,
     token_count,
 )
-from grpo_lessons.weights import advantage_reweighting, normalize_weights, sharpness_weights
+from .weights import advantage_reweighting, normalize_weights, sharpness_weights
 
 
 class PolicyLoss(NamedTuple):
@@ -41,12 +41,14 @@ def clipped_surrogate(ratio, A, clip_low, clip_high) -> tuple[Tensor, Tensor]:
     return surrogate, clipped
 
 
-def require_sequence_advantages(advantages, mask, loss) -> None:
+def sequence_advantages(advantages, mask, loss) -> Tensor:
+    """(B,): the advantage of each row, 0 for a row whose mask keeps nothing. ValueError unless given (B,)."""
     if advantages.shape != mask.shape[:1]:
         raise ValueError(
             f"{loss} has one ratio per sequence and got advantages of shape {tuple(advantages.shape)}; "
             f"expected ({len(mask)},): one advantage per completion"
         )
+    return torch.where(keeps_a_token(mask), advantages, 0.0)
 
 
 def grpo_loss(
@@ -101,30 +103,28 @@ def gspo_loss(
     advantages (B,) only. The metrics stay those of the token ratios; all tokens of a clipped sequence
     count as clipped.
     """
-    require_sequence_advantages(advantages, mask, "gspo_loss")
-    log_ratio, A = masked_inputs(logp_new, logp_old, advantages, mask)
+    A = sequence_advantages(advantages, mask, "gspo_loss")
+    log_ratio, _ = masked_inputs(logp_new, logp_old, advantages, mask)
     s = sequence_mean(log_ratio, mask).exp()
-    surrogate, clipped = clipped_surrogate(s, A[:, 0], clip_low, clip_high)
-    loss = -(surrogate * keeps_a_token(mask)).sum() / sequence_count(mask, n_sequences)
+    surrogate, clipped = clipped_surrogate(s, A, clip_low, clip_high)
+    loss = -surrogate.sum() / sequence_count(mask, n_sequences)
     return PolicyLoss(loss, ratio_metrics(log_ratio, clipped[:, None], mask))
 
 
 def gmpo_loss(
     logp_new, logp_old, advantages, mask, *, clip_low=0.4, clip_high=0.4, n_sequences=None, n_tokens=None
 ) -> PolicyLoss:
-    """GMPO (arXiv 2507.20673): mean_i A exp(mean_t y); y = min(log rho, high) if A > 0, max(log rho, -low)
-    if A < 0.
+    """GMPO (arXiv 2507.20673): mean_i A exp(mean_t y).
 
-    The geometric mean of the ratios, in log space: a product of 10 000 ratios leaves float32, its mean log
-    does not. advantages (B,) only. clip_low, clip_high are log-ratios: 0.4 is the ratio range e^-0.4 to
-    e^0.4.
+    y = min(log rho, high) if A > 0, max(log rho, -low) if A < 0: each token is clipped on one side, by log-ratios
+    (0.4 is the ratio range e^-0.4 to e^0.4). In log space because a product of 10 000 ratios leaves float32 and
+    the mean of their logs does not. advantages (B,) only.
     """
-    require_sequence_advantages(advantages, mask, "gmpo_loss")
-    log_ratio, A = masked_inputs(logp_new, logp_old, advantages, mask)
-    y = torch.where(A > 0, log_ratio.clamp(max=clip_high), log_ratio.clamp(min=-clip_low))
-    surrogate = A[:, 0] * sequence_mean(y, mask).exp()
-    loss = -(surrogate * keeps_a_token(mask)).sum() / sequence_count(mask, n_sequences)
-    clipped = (A != 0) & (y != log_ratio)
+    A = sequence_advantages(advantages, mask, "gmpo_loss")
+    log_ratio, token_A = masked_inputs(logp_new, logp_old, advantages, mask)
+    y = torch.where(token_A > 0, log_ratio.clamp(max=clip_high), log_ratio.clamp(min=-clip_low))
+    loss = -(A * sequence_mean(y, mask).exp()).sum() / sequence_count(mask, n_sequences)
+    clipped = (token_A != 0) & (y != log_ratio)
     return PolicyLoss(loss, ratio_metrics(log_ratio, clipped, mask))
 
 
@@ -147,8 +147,7 @@ def grpo_sg_loss(
     n_sequences=None,
     n_tokens=None,
 ) -> PolicyLoss:
-    """GRPO-SG (arXiv 2511.00066): mean_i mean_t w min(...), w = clip(alpha (sigmoid(h / tau) - mu), low,
-    high).
+    """GRPO-SG (arXiv 2511.00066): mean_i mean_t w min(...); w = clip(alpha (sigmoid(h/tau) - mu), low, high).
 
     chosen_logits: h (B, T), raw logit of the sampled token. normalize: bring w to mean 1 over these tokens.
     token_weights: w (B, T) made from the whole optimizer batch, in place of chosen_logits and the five
@@ -172,9 +171,7 @@ def ar_loss(logp_new, logp_old, advantages, mask, prob_old, *, alpha=0.2, **grpo
     prob_old: (B, T), probability of each token when it was sampled. grpo_options: those of `grpo_loss`.
     """
     A = advantages[:, None] if advantages.dim() == 1 else advantages
-    return grpo_loss(
-        logp_new, logp_old, A * advantage_reweighting(prob_old, alpha=alpha), mask, **grpo_options
-    )
+    return grpo_loss(logp_new, logp_old, A * advantage_reweighting(prob_old, alpha=alpha), mask, **grpo_options)
 
 
 def kl_penalty(logp_new, logp_ref, mask, *, estimator="k3", n_sequences=None) -> Tensor:

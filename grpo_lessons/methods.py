@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 import torch
 from torch import Tensor
 
-from grpo_lessons import losses
-from grpo_lessons.advantages import group_advantages
-from grpo_lessons.weights import (
+from . import losses
+from .advantages import group_advantages
+from .weights import (
     high_entropy_mask,
     low_probability_split,
     normalize_weights,
@@ -109,12 +109,8 @@ ALL = [
         needs=frozenset({"max_length"}),
         options=CLIP,
     ),
-    Method(
-        "dapo", "DAPO", "arXiv 2503.14476", losses.dapo_loss, options={"clip_low": 0.2, "clip_high": 0.28}
-    ),
-    Method(
-        "gspo", "GSPO", "arXiv 2507.18071", losses.gspo_loss, options={"clip_low": 3e-4, "clip_high": 4e-4}
-    ),
+    Method("dapo", "DAPO", "arXiv 2503.14476", losses.dapo_loss, options={"clip_low": 0.2, "clip_high": 0.28}),
+    Method("gspo", "GSPO", "arXiv 2507.18071", losses.gspo_loss, options={"clip_low": 3e-4, "clip_high": 4e-4}),
     gmpo_ablation("gmpo", "GMPO", 0.4),
     Method(
         "grpo_sg",
@@ -180,7 +176,7 @@ METHODS: dict[str, Method] = {method.name: method for method in ALL}
 
 
 def get_method(name: str, **options) -> Method:
-    """The method of that name, with some options changed. A wrong name is a ValueError that lists the known."""
+    """The method of that name, some options changed. An unknown name: ValueError that lists the known ones."""
     if name not in METHODS:
         raise ValueError(f"unknown method {name!r}; known: {', '.join(METHODS)}")
     method = METHODS[name]

@@ -68,9 +68,7 @@ def constants_from_quantiles(
         )
     a, b = torch.quantile(h, torch.tensor([q_low, q_high], dtype=h.dtype, device=h.device)).tolist()
     if a == b:
-        raise ValueError(
-            f"quantiles {q_low} and {q_high} of the logits are both {a:.3g}: there is no range to weight"
-        )
+        raise ValueError(f"quantiles {q_low} and {q_high} of the logits are both {a:.3g}: there is no range to weight")
     tau = max(abs(a), abs(b)) / 3
     s_a, s_b = torch.sigmoid(torch.tensor([a / tau, b / tau], dtype=torch.float64)).tolist()
     alpha = (high - low) / (s_b - s_a)
