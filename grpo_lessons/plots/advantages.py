@@ -19,6 +19,7 @@ def dead_groups(group_sizes=(2, 4, 8, 16)):
     for size, ink in zip(group_sizes, PALETTE * 5, strict=False):
         dead = [dead_group_probability(float(rate), size) for rate in rates]
         ax.plot(100 * rates, [100 * d for d in dead], color=ink, linewidth=2)
-        ax.text(9, 100 * dead[16] + 1, f"G = {size}", color=ink, fontsize=9)
+        paper = {"fc": "white", "ec": "none", "pad": 1}
+        ax.text(8, 100 * dead[16], f"G = {size}", color=ink, fontsize=9, ha="center", va="center", bbox=paper)
     ax.set(xlabel="pass rate of the question (%)", ylabel="dead groups (%)", xlim=(0, 100), ylim=(0, 102))
     return fig

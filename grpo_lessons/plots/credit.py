@@ -84,14 +84,12 @@ def token_credit(methods=SIX, *, drift: float = 1.0):
     methods: names from the registry. drift: see `credit_weights`. Returns a Figure.
     """
     methods = [methods] if isinstance(methods, str) else list(methods)
-    columns = min(2, len(methods))
-    rows = -(-len(methods) // columns)
-    fig, axes = new_grid(rows, columns, size=(6.6 * columns, 2.15 * rows))
+    fig, axes = new_grid(len(methods), 1, size=(9, 1.8 * len(methods)))
     for ax in axes.flat:
         ax.set_axis_off()
     shares = {name: _percent(credit_weights(name, drift=drift)) for name in methods}
     limit = max(float(share.abs().max()) for share in shares.values())
-    for ax, (name, share) in zip(axes.flat, shares.items(), strict=False):
+    for ax, (name, share) in zip(axes.flat, shares.items(), strict=True):
         _draw(ax, share.numpy(), limit)
         ax.set_title(title(name), loc="left", fontsize=11, fontweight="bold", color=INK)
     return fig
@@ -111,5 +109,5 @@ def _draw(ax, share: np.ndarray, limit: float) -> None:
             ax.fill_between([column + 0.03, column + 0.97], row - 0.42, row + 0.42, color=face, ec="#AAAAAA", lw=0.6)
             number = f"{value:+.1f}" if abs(value) >= 0.05 else "0"
             ink = "white" if abs(value) > 0.6 * limit else INK
-            ax.text(column + 0.5, row - 0.15, text, ha="center", va="center", fontsize=6.5, color=ink)
-            ax.text(column + 0.5, row + 0.2, number, ha="center", va="center", fontsize=6.5, color=ink)
+            ax.text(column + 0.5, row - 0.15, text, ha="center", va="center", fontsize=8, color=ink)
+            ax.text(column + 0.5, row + 0.2, number, ha="center", va="center", fontsize=8, color=ink)
