@@ -10,12 +10,14 @@ import hashlib
 import importlib.util
 import os
 from collections.abc import Iterable
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, BitsAndBytesConfig
+from transformers.utils import logging as transformers_logging
 
 from .paths import data_dir
 
@@ -109,10 +111,14 @@ def _from_transformers(name: str, source: str, revision: str | None, quantize: s
             bnb_4bit_use_double_quant=True,
             bnb_4bit_compute_dtype=options["dtype"],
         )
-    files = {"revision": revision, "local_files_only": Path(source).is_dir() or _offline()}
+    folder = Path(source).is_dir()
+    if folder and not (Path(source) / "config.json").is_file():
+        raise OSError(f"policy {name!r}: {source} has no config.json, so it is no model that transformers can read")
+    files = {"revision": revision, "local_files_only": folder or _offline()}
     try:
-        tokenizer = AutoTokenizer.from_pretrained(source, **files)
-        model = AutoModelForCausalLM.from_pretrained(source, **files, **options)
+        with _progress_bars(not folder):
+            tokenizer = AutoTokenizer.from_pretrained(source, **files)
+            model = AutoModelForCausalLM.from_pretrained(source, **files, **options)
     except OSError as error:
         raise OSError(_missing(name, source)) from error
     tokenizer.padding_side = "left"
@@ -133,11 +139,24 @@ def _offline() -> bool:
 
 def _missing(name: str, source: str) -> str:
     if Path(source).is_dir():
-        return f"policy {name!r}: {source} holds no model and tokenizer that transformers can read"
+        return f"policy {name!r}: {source} lacks files of a model and its tokenizer; save both there, or remake it"
     return (
         f"policy {name!r} is neither in the local cache nor within reach: connect to the internet and "
         f"fetch it once with `hf download {source}`, or use 'nano', which ships with the course"
     )
+
+
+@contextmanager
+def _progress_bars(shown: bool):
+    """Hide the bars of transformers for files that are already here; the setting is put back."""
+    before = transformers_logging.is_progress_bar_enabled()
+    if not shown:
+        transformers_logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if before:
+            transformers_logging.enable_progress_bar()
 
 
 def keep_trainable_layout(model: torch.nn.Module) -> None:
