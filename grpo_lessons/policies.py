@@ -6,20 +6,30 @@ adapters come from peft and 4-bit weights from bitsandbytes; both are imported o
 
 from __future__ import annotations
 
-import hashlib
-import importlib.util
 import os
-from collections.abc import Iterable
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import httpx
 import torch
+from huggingface_hub import constants, get_session
 from transformers import AutoModelForCausalLM, AutoTokenizer, BitsAndBytesConfig
 from transformers.utils import logging as transformers_logging
 
+from .adapters import (
+    LoraSpec,
+    adapter_hash,
+    add_lora,
+    keep_trainable_layout,
+    need,
+    trainable_parameters,
+    weights_hash,
+)
 from .paths import data_dir
+
+__all__ = ["LoraSpec", "Policy", "adapter_hash", "load_policy", "trainable_parameters", "weights_hash"]
 
 # name -> (hub id, revision); nano is a folder of this repository.
 HUB_POLICIES = {
@@ -28,7 +38,6 @@ HUB_POLICIES = {
 }
 POLICY_NAMES = ("nano", *HUB_POLICIES)
 BACKENDS = ("auto", "transformers")
-LORA_TARGETS = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
 
 
 @dataclass
@@ -39,16 +48,6 @@ class Policy:
     tokenizer: Any
     device: torch.device
     name: str = "policy"
-
-
-@dataclass(frozen=True)
-class LoraSpec:
-    """Low-rank adapters: the update of a weight is (alpha / rank) * B A, with B starting at 0."""
-
-    rank: int = 16
-    alpha: int = 32
-    dropout: float = 0.0
-    targets: tuple[str, ...] = field(default=LORA_TARGETS)
 
 
 def load_policy(
@@ -103,7 +102,7 @@ def _from_transformers(name: str, source: str, revision: str | None, quantize: s
     small = name == "nano" or place.type == "cpu"
     options: dict[str, Any] = {"dtype": torch.float32 if small else torch.bfloat16}
     if quantize == "nf4":
-        _need("bitsandbytes", "quantize='nf4'")
+        need("bitsandbytes", "quantize='nf4'")
         options["device_map"] = {"": place}
         options["quantization_config"] = BitsAndBytesConfig(
             load_in_4bit=True,
@@ -114,7 +113,7 @@ def _from_transformers(name: str, source: str, revision: str | None, quantize: s
     folder = Path(source).is_dir()
     if folder and not (Path(source) / "config.json").is_file():
         raise OSError(f"policy {name!r}: {source} has no config.json, so it is no model that transformers can read")
-    files = {"revision": revision, "local_files_only": folder or _offline()}
+    files = {"revision": revision, "local_files_only": folder or not hub_reachable()}
     try:
         with _progress_bars(not folder):
             tokenizer = AutoTokenizer.from_pretrained(source, **files)
@@ -128,13 +127,15 @@ def _from_transformers(name: str, source: str, revision: str | None, quantize: s
     return model.to(place), tokenizer
 
 
-def _need(package: str, purpose: str) -> None:
-    if importlib.util.find_spec(package) is None:
-        raise ImportError(f"{purpose} needs {package}: pip install 'grpo-lessons[qlora]'")
-
-
-def _offline() -> bool:
-    return os.environ.get("HF_HUB_OFFLINE", "").strip().upper() in {"1", "ON", "YES", "TRUE"}
+def hub_reachable() -> bool:
+    """Does the hub answer? One request and no retry, none at all if HF_HUB_OFFLINE is set: a class has bad Wi-Fi."""
+    if os.environ.get("HF_HUB_OFFLINE", "").strip().upper() in {"1", "ON", "YES", "TRUE"}:
+        return False
+    try:
+        get_session().head(constants.ENDPOINT, timeout=5)
+    except httpx.HTTPError:
+        return False
+    return True
 
 
 def _missing(name: str, source: str) -> str:
@@ -157,56 +158,3 @@ def _progress_bars(shown: bool):
     finally:
         if before:
             transformers_logging.enable_progress_bar()
-
-
-def keep_trainable_layout(model: torch.nn.Module) -> None:
-    """Stop bitsandbytes from repacking 4-bit weights in place at the first forward without gradients.
-
-    On CPUs with AVX512-BF16, bitsandbytes 0.50 repacks them for inference; a backward after that is wrong.
-    """
-    for module in model.modules():
-        if hasattr(module, "support_avx512bf16_for_cpu"):
-            module.support_avx512bf16_for_cpu = False
-
-
-def add_lora(model: torch.nn.Module, lora: LoraSpec, *, seed: int = 0) -> torch.nn.Module:
-    """The model with LoRA adapters (peft), its other weights frozen; global random state untouched."""
-    _need("peft", "lora=LoraSpec()")
-    from peft import LoraConfig, get_peft_model
-
-    config = LoraConfig(
-        r=lora.rank,
-        lora_alpha=lora.alpha,
-        lora_dropout=lora.dropout,
-        target_modules=list(lora.targets),
-        task_type="CAUSAL_LM",
-    )
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)
-        return get_peft_model(model, config)
-
-
-def trainable_parameters(model: torch.nn.Module) -> int:
-    """How many numbers an optimizer would change."""
-    return sum(p.numel() for p in model.parameters() if p.requires_grad)
-
-
-def weights_hash(model: torch.nn.Module) -> str:
-    """SHA-256 of the trainable weights, names included: equal hashes mean that training changed nothing."""
-    return _hash((name, p) for name, p in model.named_parameters() if p.requires_grad)
-
-
-def adapter_hash(model: torch.nn.Module) -> str:
-    """SHA-256 of the LoRA weights, trainable or not; ValueError if the model has none."""
-    adapters = [(name, p) for name, p in model.named_parameters() if "lora_" in name]
-    if not adapters:
-        raise ValueError("the model has no LoRA weights: load it with lora=LoraSpec(), or use weights_hash")
-    return _hash(adapters)
-
-
-def _hash(named: Iterable[tuple[str, torch.Tensor]]) -> str:
-    digest = hashlib.sha256()
-    for name, tensor in sorted(named, key=lambda pair: pair[0]):
-        digest.update(name.encode())
-        digest.update(tensor.detach().cpu().contiguous().view(torch.uint8).numpy().tobytes())
-    return digest.hexdigest()

@@ -1,9 +1,6 @@
 """Loading policies by name."""
 
-import os
-import subprocess
-import sys
-
+import httpx
 import pytest
 import torch
 
@@ -57,19 +54,37 @@ def test_folder_without_a_model_says_so_in_one_sentence(tmp_path):
     assert "\n" not in str(error.value)
 
 
-def test_offline_hub_policy_is_one_sentence_and_no_waiting(tmp_path):
-    code = (
-        "from grpo_lessons.policies import load_policy\n"
-        "try: load_policy('qwen2.5-1.5b')\n"
-        "except OSError as error: print(error)"
-    )
-    env = {**os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path)}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, timeout=60)
-    assert done.stdout == (
-        "policy 'qwen2.5-1.5b' is neither in the local cache nor within reach: connect to the internet "
-        "and fetch it once with `hf download Qwen/Qwen2.5-1.5B-Instruct`, "
-        "or use 'nano', which ships with the course\n"
-    )
+OFFLINE = (
+    "policy 'nobody/absent' is neither in the local cache nor within reach: connect to the internet "
+    "and fetch it once with `hf download nobody/absent`, or use 'nano', which ships with the course"
+)
+
+
+def test_offline_hub_policy_is_one_sentence_without_a_request(monkeypatch):
+    def no_request():
+        raise AssertionError("HF_HUB_OFFLINE is set, and yet a request was made")
+
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setattr(policies, "get_session", no_request)
+    with pytest.raises(OSError) as error:
+        load_policy("nobody/absent")
+    assert str(error.value) == OFFLINE
+
+
+def test_no_connection_is_one_sentence_after_one_request(monkeypatch):
+    requests = []
+
+    class Session:
+        def head(self, url, timeout):
+            requests.append(url)
+            raise httpx.ConnectError("Name or service not known")
+
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+    monkeypatch.setattr(policies, "get_session", Session)
+    with pytest.raises(OSError) as error:
+        load_policy("nobody/absent")
+    assert str(error.value) == OFFLINE
+    assert len(requests) == 1
 
 
 def test_hub_policies_are_pinned_to_a_commit():
