@@ -24,4 +24,10 @@ REASONS: dict[str, str] = {
     # mathematics and code
     "unsafe": "the answer holds something that is never evaluated",
     "timeout": "the time limit of one verdict was reached",
+    "memory": "the memory limit was reached",
+    "syntax_error": "the program does not compile",
+    "error": "the program, or a call of it, raised an exception or returned something that is not a plain value",
+    "exited": "the program's process ended before it had answered",
+    "too_much_output": "the program wrote more than its limit",
+    "bad_expected": "the expected answer itself cannot be read (a warning says so): a fault of the data set",
 }
