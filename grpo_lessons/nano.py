@@ -10,7 +10,6 @@ fine-tuning, every example is drawn afresh, and there is no epoch.
 from __future__ import annotations
 
 import argparse
-import datetime
 import json
 import random
 import time
@@ -18,7 +17,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
-import transformers
 from tokenizers import AddedToken
 from tokenizers.pre_tokenizers import ByteLevel
 from tqdm.auto import tqdm
@@ -152,9 +150,12 @@ def make_nano(
 def sg_options(folder: str | Path | None = None) -> dict[str, float | bool]:
     """GRPO-SG's constants fitted to the shipped policy's logits, with weights of mean 1, for `method_options`.
 
-    folder: where card.json lies, by default `data/nano`.
+    folder: where card.json lies, by default `data/nano`. FileNotFoundError if there is none.
     """
-    card = json.loads((Path(folder or data_dir() / "nano") / "card.json").read_text(encoding="utf-8"))
+    path = Path(folder or data_dir() / "nano") / "card.json"
+    if not path.is_file():
+        raise FileNotFoundError(f"no card at {path}: `python -m grpo_lessons.nano` writes one beside the policy")
+    card = json.loads(path.read_text(encoding="utf-8"))
     return {**card["sg_constants"], "normalize": True}
 
 
@@ -166,30 +167,20 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args(arguments)
     from .homework import addition_homework
-    from .nano_card import measure, write_card
+    from .nano_card import measure, provenance, write_card
     from .policies import load_policy
 
     out, losses, start = options.out or data_dir() / "nano", [], time.perf_counter()
-    with tqdm(total=options.steps, unit="step") as bar:
+    bar = tqdm(total=options.steps, unit="step")
 
-        def on_step(step: int, loss: float) -> None:
-            losses.append(loss)
-            bar.update()
-            bar.set_postfix(loss=f"{loss:.3f}")
+    def on_step(step: int, loss: float) -> None:
+        losses.append(loss)
+        bar.update()
+        bar.set_postfix(loss=f"{loss:.3f}")
 
-        make_nano(addition_homework, steps=options.steps, seed=options.seed, out=out, on_step=on_step)
-    made = {
-        "command": f"python -m grpo_lessons.nano --steps {options.steps} --seed {options.seed}",
-        "date": datetime.date.today().isoformat(),
-        "torch": torch.__version__,
-        "transformers": transformers.__version__,
-        "steps": options.steps,
-        "batch_size": BATCH_SIZE,
-        "seed": options.seed,
-        "final_loss": sum(losses[-50:]) / len(losses[-50:]),
-        "seconds": time.perf_counter() - start,
-        "threads": torch.get_num_threads(),
-    }
+    make_nano(addition_homework, steps=options.steps, seed=options.seed, out=out, on_step=on_step)
+    bar.close()
+    made = provenance(options.steps, BATCH_SIZE, options.seed, losses, time.perf_counter() - start)
     write_card(out, {"made": made, **measure(load_policy(str(out), device="cpu"))})
     print(f"wrote {out}")
 

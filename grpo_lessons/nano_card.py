@@ -6,16 +6,20 @@ GRPO-SG constants come from logits on dev sums.
 
 from __future__ import annotations
 
+import datetime
+import hashlib
 import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import torch
+import transformers
 
 from .evaluation import evaluate, wilson_interval
 from .homework import STRATEGIES
 from .logprobs import token_logprobs
+from .nano_readme import render
 from .policies import Policy, trainable_parameters
 from .rollouts import sample_groups
 from .tasks.addition import Addition, ordered_pairs
@@ -33,7 +37,7 @@ def measure(policy: Policy, *, seed: int = 0) -> dict[str, Any]:
         }
         for split in ("dev", "held_out")
     }
-    logits = _sampled_logits(policy, seed)
+    logits = sampled_logits(policy, seed)
     constants = constants_from_quantiles(logits)
     return {
         "parameters": trainable_parameters(policy.model),
@@ -66,7 +70,7 @@ def _accuracy(policy: Policy, split: str, temperature: float, seed: int) -> dict
     }
 
 
-def _sampled_logits(policy: Policy, seed: int) -> torch.Tensor:
+def sampled_logits(policy: Policy, seed: int) -> torch.Tensor:
     """Raw logits of the tokens in 1024 sampled completions of 256 dev sums, flat."""
     task = Addition()
     rollouts = sample_groups(
@@ -77,6 +81,27 @@ def _sampled_logits(policy: Policy, seed: int) -> torch.Tensor:
     with torch.no_grad():
         scores = token_logprobs(policy.model, ids, attention, rollouts.completion_ids.shape[1], mask=rollouts.mask)
     return scores.chosen_logit[rollouts.mask.bool()].double()
+
+
+def provenance(steps: int, batch_size: int, seed: int, losses: list[float], seconds: float) -> dict[str, Any]:
+    """How the weights were made: command, versions, cost, and the mean loss of the last 50 steps."""
+    return {
+        "command": f"python -m grpo_lessons.nano --steps {steps} --seed {seed}",
+        "date": datetime.date.today().isoformat(),
+        "torch": torch.__version__,
+        "transformers": transformers.__version__,
+        "steps": steps,
+        "batch_size": batch_size,
+        "seed": seed,
+        "final_loss": _round(sum(losses[-50:]) / len(losses[-50:])),
+        "seconds": round(seconds),
+        "threads": torch.get_num_threads(),
+    }
+
+
+def file_hash(path: Path) -> str:
+    """SHA-256 of a file."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _share(k: int, n: int) -> dict[str, float]:
@@ -93,95 +118,8 @@ def _round(value, digits: int = 4) -> float:
 
 
 def write_card(folder: str | Path, card: dict[str, Any]) -> None:
-    """Write card.json and README.md into the policy's folder."""
+    """Write card.json and README.md into the policy's folder, with the hash of the weights that lie there."""
     folder = Path(folder)
+    card = {**card, "weights_sha256": file_hash(folder / "model.safetensors")}
     (folder / "card.json").write_text(json.dumps(card, indent=1) + "\n", encoding="utf-8")
     (folder / "README.md").write_text(render(card), encoding="utf-8")
-
-
-def render(card: dict[str, Any]) -> str:
-    """The card as Markdown."""
-    made, data = card["made"], card["splits"]
-    rows = [
-        f"| {split} | {decoding} | {cell['n']} | {_percent(cell['overall'])} | {cell['length']:.1f} |"
-        for split, cells in data.items()
-        for decoding, cell in cells.items()
-    ]
-    kinds = [
-        f"| {split} | {kind} | {_percent(cell['share'])} | {_percent(cell['accuracy'])} |"
-        for split, cells in data.items()
-        for kind, cell in cells["sampled"]["strategies"].items()
-    ]
-    verdicts = [
-        f"| {split} | {code} | {count} | {count / cells['sampled']['n']:.1%} |"
-        for split, cells in data.items()
-        for code, count in cells["sampled"]["verdicts"].items()
-    ]
-    quantiles = card["logit_quantiles"]
-    return TEMPLATE.format(
-        parameters=f"{card['parameters']:,}".replace(",", " "),
-        **made,
-        accuracy="\n".join(rows),
-        strategies="\n".join(kinds),
-        verdicts="\n".join(verdicts),
-        quantile_head=" | ".join(quantiles),
-        quantile_line=" | ".join("---" for _ in quantiles),
-        quantile_row=" | ".join(f"{value:.2f}" for value in quantiles.values()),
-        paper=_range(card["paper_weights"]),
-        own=_range(card["sg_weights"]),
-        constants=", ".join(f"{key} = {value:g}" for key, value in card["sg_constants"].items()),
-    )
-
-
-def _percent(share: dict[str, float]) -> str:
-    return f"{share['value']:.1%} [{share['low']:.1%}, {share['high']:.1%}]"
-
-
-def _range(weights: dict[str, float]) -> str:
-    return f"{weights['min']:.3f} to {weights['max']:.3f}, mean {weights['mean']:.3f}"
-
-
-TEMPLATE = """\
-# The nano policy
-
-A Qwen2 model with {parameters} parameters and a byte-level tokenizer (one token a character for ASCII, one for each of
-`<answer>` and `</answer>`), trained from scratch on a simulated pupil's homework: two-digit additions of the train
-split, see `grpo_lessons/homework.py`. It has seen no dev and no held-out sum.
-
-Made by `{command}` on {date} with torch {torch} and transformers {transformers}: {steps} steps of {batch_size} lines,
-seed {seed}, final loss {final_loss:.3f} nats a token, {seconds:.0f} s with {threads} thread(s). The same command on the
-same machine gives the same weights; another machine may differ in the last digits. This file is written by that
-command; do not edit it.
-
-## What it gets wrong
-
-It guesses, and it forgets the carry. Strict verifier, every ordered sum of the split once; intervals are Wilson, 95 %.
-
-| split | decoding | sums | accuracy | mean tokens |
-|---|---|---|---|---|
-{accuracy}
-
-Sampled at temperature 1, by what the completion does:
-
-| split | strategy | share | accuracy |
-|---|---|---|---|
-{strategies}
-
-The verifier's reasons, sampled at temperature 1:
-
-| split | reason | completions | share |
-|---|---|---|---|
-{verdicts}
-
-## Its logits, and GRPO-SG
-
-Raw logits of sampled tokens (1024 completions of dev sums, temperature 1), quantiles:
-
-| {quantile_head} |
-| {quantile_line} |
-| {quantile_row} |
-
-- Default constants (alpha 2, tau 9, mu 0.25): weights {paper}. That is nearly GRPO.
-- Own constants, `weights.constants_from_quantiles`: {constants}: weights {own} before normalisation.
-  `grpo_lessons.nano.sg_options()` returns them with `normalize=True`.
-"""
