@@ -1,9 +1,8 @@
 """Log-probabilities, chosen logits and entropies of completion tokens, without the (B, T, V) float32 tensor.
 
-Differs from `model(...).logits`: the head runs only on positions that predict a completion token, in
-chunks of tokens, and its logits are computed again in backward, chunk by chunk, in place of being kept (a
-vocabulary of 151 936 makes 8 x 512 tokens 2.5 GB a copy, and a plain backward holds about three).
-Gradients flow to `logp` alone.
+Differs from `model(...).logits`: the head runs only on positions that predict a completion token, in chunks of tokens
+whose logits are not kept. (A vocabulary of 151 936 makes 8 x 512 tokens 2.5 GB a copy; a plain backward holds three.)
+Their gradient is computed at once if the head is frozen, else by running the head again. It flows to `logp` alone.
 """
 
 from typing import NamedTuple
@@ -91,15 +90,19 @@ def score_hidden(
     vocabulary = head.weight.shape[0] if hasattr(head, "weight") else head.out_features
     if hidden.shape[0] * vocabulary <= PLAIN_LIMIT:
         return plain_scores(head(hidden).float(), targets, temperature)
-    if any(isinstance(part, nn.Dropout) and part.p > 0 and part.training for part in head.modules()):
-        raise ValueError("the output head has dropout, which backward cannot repeat; set lora_dropout=0 for it")
     trainable = [p for p in head.parameters() if p.requires_grad]
-    return RecomputedHead.apply(head, temperature, chunk, targets, hidden, *trainable)
+    if torch.is_grad_enabled() and trainable:
+        if any(isinstance(part, nn.Dropout) and part.p > 0 and part.training for part in head.modules()):
+            raise ValueError("the output head has dropout, which backward cannot repeat; set lora_dropout=0 for it")
+        return RecomputedHead.apply(head, temperature, chunk, targets, hidden, *trainable)
+    if torch.is_grad_enabled() and hidden.requires_grad:
+        return FrozenHead.apply(head, temperature, chunk, targets, hidden)
+    return scores_by_chunk(head, temperature, chunk, targets, hidden)
 
 
 def plain_scores(logits: Tensor, targets: Tensor, temperature: float) -> tuple[Tensor, Tensor, Tensor]:
     """The definition: logits (N, V), targets (N,) -> logp, chosen_logit, entropy, each (N,)."""
-    logp_all = (logits / temperature).log_softmax(-1)
+    logp_all = (logits / temperature if temperature != 1.0 else logits).log_softmax(-1)
     logp = logp_all.gather(-1, targets[:, None])[:, 0]
     with torch.no_grad():
         entropy = -(logp_all.exp() * logp_all).sum(-1)
@@ -107,50 +110,77 @@ def plain_scores(logits: Tensor, targets: Tensor, temperature: float) -> tuple[T
     return logp, chosen_logit, entropy
 
 
-class RecomputedHead(torch.autograd.Function):
-    """plain_scores(head(hidden)) in chunks of tokens; backward runs the head again instead of keeping its
-    logits.
+@torch.no_grad()
+def scores_by_chunk(head, temperature, chunk, targets, hidden) -> tuple[Tensor, Tensor, Tensor]:
+    """plain_scores(head(hidden)) without a graph, `chunk` tokens at a time."""
+    pieces = zip(hidden.split(chunk), targets.split(chunk), strict=True)
+    scores = [plain_scores(head(h).float(), y, temperature) for h, y in pieces]
+    return tuple(torch.cat(values) for values in zip(*scores, strict=True))
 
-    d logp_t / d logits_t = (onehot(target_t) - softmax(logits_t)) / temperature, written over the new
-    logits in place.
+
+def logp_gradient(softmax: Tensor, targets: Tensor, temperature: float) -> Tensor:
+    """d logp / d logits = (onehot(target) - softmax) / temperature, (N, V), written over `softmax`."""
+    return softmax.neg_().scatter_add_(-1, targets[:, None], torch.ones_like(softmax[:, :1])).div_(temperature)
+
+
+class FrozenHead(torch.autograd.Function):
+    """Scores by a head without trainable parameters, as under LoRA.
+
+    A token's log-probability depends on its own hidden state alone. So its gradient there, (H,), is computed at once,
+    while the logits are at hand, and backward only multiplies: the head never runs twice.
     """
+
+    @staticmethod
+    def forward(ctx, head, temperature, chunk, targets, hidden):
+        scores, gradients = [], torch.empty_like(hidden)
+        for h, y, gradient in zip(hidden.split(chunk), targets.split(chunk), gradients.split(chunk), strict=True):
+            with torch.enable_grad():
+                inputs = h.detach().requires_grad_()
+                logits = head(inputs)
+            logp_all = (logits.detach().float() / temperature).log_softmax(-1)
+            chosen_logit = logits.detach().float().gather(-1, y[:, None])[:, 0]
+            logp = logp_all.gather(-1, y[:, None])[:, 0]
+            softmax = logp_all.exp()
+            scores.append((logp, chosen_logit, -logp_all.mul_(softmax).sum(-1)))
+            by_logits = logp_gradient(softmax, y, temperature)
+            gradient.copy_(torch.autograd.grad(logits, inputs, by_logits.to(logits.dtype))[0])
+        logp, chosen_logit, entropy = (torch.cat(values) for values in zip(*scores, strict=True))
+        ctx.save_for_backward(gradients)
+        ctx.mark_non_differentiable(chosen_logit, entropy)
+        return logp, chosen_logit, entropy
+
+    @staticmethod
+    def backward(ctx, grad_logp, *_):
+        (gradients,) = ctx.saved_tensors
+        return None, None, None, None, gradients * grad_logp[:, None].to(gradients.dtype)
+
+
+class RecomputedHead(torch.autograd.Function):
+    """Scores by a trainable head: backward runs it again, chunk by chunk, instead of keeping its logits."""
 
     @staticmethod
     def forward(ctx, head, temperature, chunk, targets, hidden, *trainable):
         ctx.head, ctx.temperature, ctx.chunk = head, temperature, chunk
         device = hidden.device.type
         ctx.autocast = (device, torch.get_autocast_dtype(device), torch.is_autocast_enabled(device))
-        scores = hidden.new_empty(4, len(hidden), dtype=torch.float32)
-        for start in range(0, len(hidden), chunk):
-            rows = slice(start, start + chunk)
-            logits = head(hidden[rows]).float()
-            scores[1, rows] = logits.gather(-1, targets[rows, None])[:, 0]
-            scaled = logits.div_(temperature) if temperature != 1.0 else logits
-            log_z = scores[3, rows] = scaled.logsumexp(-1)
-            scores[0, rows] = scores[1, rows] / temperature - log_z
-            probabilities = (scaled - log_z[:, None]).exp_()
-            scores[2, rows] = log_z - torch.linalg.vecdot(probabilities, scaled)
-        logp, chosen_logit, entropy, log_z = scores.unbind()
-        ctx.save_for_backward(targets, hidden, log_z, *trainable)
+        ctx.save_for_backward(targets, hidden, *trainable)
+        logp, chosen_logit, entropy = scores_by_chunk(head, temperature, chunk, targets, hidden)
         ctx.mark_non_differentiable(chosen_logit, entropy)
         return logp, chosen_logit, entropy
 
     @staticmethod
     def backward(ctx, grad_logp, *_):
-        targets, hidden, log_z, *trainable = ctx.saved_tensors
+        targets, hidden, *trainable = ctx.saved_tensors
         device, dtype, enabled = ctx.autocast
-        grad_hidden = torch.empty_like(hidden)
-        grad_trainable = [torch.zeros_like(p) for p in trainable]
+        grad_hidden, grad_trainable = torch.empty_like(hidden), []
         for start in range(0, len(hidden), ctx.chunk):
             rows = slice(start, start + ctx.chunk)
             with torch.enable_grad(), torch.autocast(device, dtype=dtype, enabled=enabled):
                 inputs = hidden[rows].detach().requires_grad_()
                 logits = ctx.head(inputs)
-            scale = (grad_logp[rows] / ctx.temperature)[:, None]
-            softmax = (logits.detach().float() / ctx.temperature).sub_(log_z[rows, None]).exp_()
-            grad_logits = softmax.mul_(-scale).scatter_add_(-1, targets[rows, None], scale)
-            grad, *others = torch.autograd.grad(logits, [inputs, *trainable], grad_logits.to(logits.dtype))
+            softmax = (logits.detach().float() / ctx.temperature).softmax(-1)
+            by_logits = logp_gradient(softmax, targets[rows], ctx.temperature).mul_(grad_logp[rows, None])
+            grad, *others = torch.autograd.grad(logits, [inputs, *trainable], by_logits.to(logits.dtype))
             grad_hidden[rows] = grad
-            for total, part in zip(grad_trainable, others, strict=True):
-                total += part
+            grad_trainable = others if start == 0 else [a.add_(b) for a, b in zip(grad_trainable, others, strict=True)]
         return None, None, None, None, grad_hidden, *grad_trainable

@@ -171,15 +171,37 @@ def test_the_head_never_sees_more_than_a_chunk_and_never_the_prompt(monkeypatch)
     assert rows == [4, 4, 4, 3] * 2  # 3 x 5 completion tokens, forward and backward
 
 
+def test_a_frozen_head_runs_once(monkeypatch):
+    monkeypatch.setattr(logprobs, "PLAIN_LIMIT", 0)
+    model, rows = tiny(tied=False), []
+    model.lm_head.requires_grad_(False).register_forward_hook(lambda module, inputs, output: rows.append(len(output)))
+    token_logprobs(model, *tokens(), T, chunk=4).logp.sum().backward()
+    assert rows == [4, 4, 4, 3]
+
+
+def test_a_frozen_head_passes_the_gradient_of_the_definition(path):
+    model = tiny(tied=False)
+    model.lm_head.requires_grad_(False)
+    assert_same(model, *tokens(), temperature=0.7)
+
+
+def test_without_gradient_nothing_is_kept(path):
+    with torch.no_grad():
+        scores = token_logprobs(tiny(), *tokens(), T, chunk=4)
+    assert not any(value.requires_grad for value in scores)
+
+
 def test_extreme_logits_stay_finite():
     head = torch.nn.Linear(2, 3, bias=False)
     with torch.no_grad():
         head.weight.copy_(torch.tensor([[1e4, 0.0], [-1e4, 0.0], [0.0, 1.0]]))
     hidden, targets = torch.tensor([[1.0, 0.0], [1.0, 0.0]], requires_grad=True), torch.tensor([0, 1])
-    apply = logprobs.RecomputedHead.apply(head, 1.0, 1, targets, hidden, head.weight)
-    plain = plain_scores(head(hidden), targets, 1.0)
-    for a, b, expected in zip(apply, plain, ([0.0, -2e4], [1e4, -1e4], [0.0, 0.0]), strict=True):
-        assert a.tolist() == expected and b.tolist() == expected
+    recomputed = logprobs.RecomputedHead.apply(head, 1.0, 1, targets, hidden, head.weight)
+    frozen = logprobs.FrozenHead.apply(head, 1.0, 1, targets, hidden)
+    for scores in (recomputed, frozen, plain_scores(head(hidden), targets, 1.0)):
+        assert [value.tolist() for value in scores] == [[0.0, -2e4], [1e4, -1e4], [0.0, 0.0]]
+        (gradient,) = torch.autograd.grad(scores[0].sum(), hidden)
+        assert gradient.tolist() == [[0.0, 0.0], [-2e4, 0.0]]
 
 
 def test_logit_softcapping_is_refused_by_name():

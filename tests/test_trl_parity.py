@@ -4,21 +4,21 @@ The trainers' `_compute_loss` runs on a stub that returns our log-probabilities;
 TRL 1.16 keeps other conventions than this package; the tests stay where both agree (no fully masked row, beta 0,
 one process, no accumulation, eps 1e-4 in the advantages), and this is where they part:
 
-| subject                | TRL 1.16                                     | here |
+| subject                | TRL 1.16                                     | here                                         |
 |------------------------|----------------------------------------------|----------------------------------------------|
-| eps of the advantages  | 1e-4                                         | 1e-6 |
-| equal rewards          | float noise / (noise + 1e-4)                 | exactly 0 |
-| unscored completion    | NaN reward, NaN advantage                    | advantage 0 |
-| fully masked row, GRPO | counts in the mean over sequences            | adds 0, is not counted |
-| fully masked row, GMPO | ratio 1: adds -A                             | adds 0, is not counted |
-| masked inf or NaN      | times 0: NaN                                 | removed before exp |
-| micro-batches          | mean of means (token sum / all: dapo only)   | denominators of the whole optimizer batch |
-| "bnpo"                 | token mean of the micro-batch                | dapo_loss without n_tokens |
-| "dapo"                 | token sum / tokens of the optimizer batch    | dapo_loss with n_tokens |
-| GSPO                   | loss_type grpo + importance_sampling_level   | gspo_loss |
-| default clip of GSPO   | 0.2, symmetric                               | 3e-4 / 4e-4 (the paper's) |
-| Dr. GRPO               | scale_rewards="none" is a setting of its own | part of the method: advantage_std="none" |
-| KL                     | inside each loss, k3 of the current policy   | a function of its own, `kl_penalty` |
+| eps of the advantages  | 1e-4                                         | 1e-6                                         |
+| equal rewards          | float noise / (noise + 1e-4)                 | exactly 0                                    |
+| unscored completion    | advantage 0, its row counts in the means     | advantage 0, the trainer masks its row       |
+| fully masked row, GRPO | counts in the mean over sequences            | adds 0, is not counted                       |
+| fully masked row, GMPO | ratio 1: adds -A                             | adds 0, is not counted                       |
+| masked inf or NaN      | times 0: NaN                                 | removed before exp                           |
+| micro-batches          | mean of means (token sum / all: dapo only)   | denominators of the whole optimizer batch    |
+| "bnpo"                 | token mean of the micro-batch                | dapo_loss without n_tokens                   |
+| "dapo"                 | token sum / tokens of the optimizer batch    | dapo_loss with n_tokens                      |
+| GSPO                   | loss_type grpo + importance_sampling_level   | gspo_loss                                    |
+| default clip of GSPO   | 0.2, symmetric                               | 3e-4 / 4e-4 (the paper's)                    |
+| Dr. GRPO               | scale_rewards="none" is a setting of its own | part of the method: advantage_std="none"     |
+| KL                     | inside each loss, k3 of the current policy   | a function of its own, `kl_penalty`          |
 | top-entropy tokens     | quantile: ties kept, clears the loss only    | exactly that share, other tokens not counted |
 """
 
