@@ -13,6 +13,8 @@ SPLITS = ("train", "dev", "held_out")
 # name -> "module:class"; imported only when asked for, so that a task may need an optional library
 _TASKS: dict[str, str] = {
     "addition": "grpo_lessons.tasks.addition:Addition",
+    "countdown": "grpo_lessons.tasks.countdown:Countdown",
+    "knights_knaves": "grpo_lessons.tasks.knights_knaves:KnightsKnaves",
 }
 
 
