@@ -1,0 +1,39 @@
+"""Functions with one planted fault each, for the exercises that ask a reader to find it.
+
+Each runs, returns something plausible, and came from a mistake that real projects made. Do not import them
+elsewhere.
+"""
+
+import torch
+
+
+def advantages(rewards):
+    """Advantage of each completion, (P, G) -> (P, G): centred and divided by the sample standard deviation."""
+    mean, std = rewards.mean(), rewards.std()
+    return (rewards - mean) / (std + 1e-6)
+
+
+def sequence_loss(surrogate, mask):
+    """Loss to minimise: minus the mean over sequences of the mean over each one's tokens.
+
+    surrogate, mask: (B, T), mask 1 on completion tokens.
+    """
+    return -surrogate.mean(dim=1).mean()
+
+
+def k3(logp_new, logp_ref):
+    """Estimate of KL(new || ref) for each token sampled from the new policy; same shape."""
+    d = logp_new - logp_ref
+    return d.exp() - d - 1
+
+
+def completion_mask(ids, eos_id):
+    """1 on the tokens that belong to the completion, 0 on the padding after it; ids (B, T)."""
+    is_eos = (ids == eos_id).long()
+    return (is_eos.cumsum(dim=1) == 0).float()
+
+
+def token_logprobs(logits, ids, temperature):
+    """Log-probability of each sampled token under the policy that sampled it; logits (B, T, V), ids (B, T)."""
+    logp = torch.log_softmax(logits, dim=-1)
+    return logp.gather(-1, ids[..., None])[..., 0]

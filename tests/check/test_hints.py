@@ -1,0 +1,186 @@
+"""Each exercise knows its right answer, also written differently, and each typical wrong answer gets its own hint."""
+
+import math
+import re
+from importlib import import_module
+from itertools import combinations
+
+import numpy as np
+import pytest
+import torch
+
+from grpo_lessons.check.base import Exercise
+
+LESSONS = [import_module(f"grpo_lessons.check.lesson{n:02d}") for n in range(1, 10)]
+EXERCISES = {e.name: e for lesson in LESSONS for e in vars(lesson).values() if isinstance(e, Exercise)}
+WRONG = [(name, i) for name, exercise in EXERCISES.items() for i in range(len(exercise.wrong))]
+
+
+# Right answers as another hand would write them: loops, numpy, other formulas.
+
+
+def advantages_with_numpy(rewards, std):
+    rows = []
+    for row in rewards.numpy():
+        scored = row[~np.isnan(row)]
+        spread = scored.std(ddof=1 if std == "sample" else 0)
+        rows.append([0.0 if np.isnan(r) or spread == 0 else (r - scored.mean()) / spread for r in row])
+    return rows
+
+
+def advantages_of_complete_rows(rewards):
+    out = torch.zeros_like(rewards)
+    for i, row in enumerate(rewards):
+        centred = row - sum(row) / len(row)
+        out[i] = centred / math.sqrt(sum(centred**2) / (len(row) - 1))
+    return out
+
+
+def extract_with_fullmatch(text):
+    body = re.sub(r"(<\|im_end\|>|<\|endoftext\|>|\s)*$", "", text)
+    found = re.fullmatch(r"((?!</?answer>).)*<answer>(((?!</?answer>).)*)</answer>", body, re.DOTALL)
+    return (found.group(2).strip() or None) if found else None
+
+
+def reward_by_characters(completion, expected):
+    text = extract_with_fullmatch(completion) or ""
+    digits = text[1:] if text[:1] in ("+", "-") else text
+    if not 1 <= len(digits) <= 12 or any(c not in "0123456789" for c in digits):
+        return 0
+    return 1 if int(text) == expected else 0
+
+
+def bandit_by_autograd(theta, arms, rewards):
+    theta = theta.clone().requires_grad_()
+    objective = ((rewards - rewards.mean()) * theta.log_softmax(0)[arms]).mean()
+    return torch.autograd.grad(objective, theta)[0]
+
+
+def logprobs_by_loop(logits, ids, mask):
+    out = torch.zeros(ids.shape[0], ids.shape[1] - 1)
+    for b in range(ids.shape[0]):
+        for t in range(1, ids.shape[1]):
+            if mask[b, t]:
+                out[b, t - 1] = logits[b, t - 1, ids[b, t]] - logits[b, t - 1].logsumexp(0)
+    return out
+
+
+def mask_by_loop(ids, eos_id):
+    rows = []
+    for row in ids.tolist():
+        length = row.index(eos_id) + 1 if eos_id in row else len(row)
+        rows.append([1] * length + [0] * (len(row) - length))
+    return rows
+
+
+def tempered_by_cross_entropy(logits, ids, temperature):
+    return -torch.nn.functional.cross_entropy((logits / temperature).movedim(-1, 1), ids, reduction="none")
+
+
+def surrogate_by_sign(logp_new, logp_old, advantages, eps):
+    ratio = torch.exp(logp_new - logp_old)
+    A = advantages.unsqueeze(1).expand_as(ratio)
+    return torch.where(A > 0, ratio.clamp(max=1 + eps), ratio.clamp(min=1 - eps)) * A
+
+
+def mean_by_loop(values, mask):
+    means = []
+    for v, m in zip(values, mask, strict=True):
+        kept = v[m == 1]
+        means.append(kept.mean().item() if len(kept) else 0.0)
+    return np.array(means)
+
+
+def token_mean_by_index(values, mask):
+    return values[mask.bool()].mean()
+
+
+def fixed_mean_by_rows(values, mask, max_length):
+    return torch.stack([v[m.bool()].sum() / max_length for v, m in zip(values, mask, strict=True)]).mean()
+
+
+def pass_at_k_by_counting(n, c, k):
+    draws = list(combinations(range(n), k))
+    return np.mean([any(i < c for i in draw) for draw in draws])
+
+
+def wilson_by_grid(successes, n):
+    """The shares p whose z-score for the observed count is at most 1.96: the definition of Wilson's interval."""
+    share, grid = successes / n, np.linspace(0, 1, 200_001)
+    kept = grid[(share - grid) ** 2 <= 1.959964**2 * grid * (1 - grid) / n + 1e-15]
+    return [kept[0], kept[-1]]
+
+
+def k3_by_ratio(logp_new, logp_ref):
+    ratio = torch.exp(logp_ref) / torch.exp(logp_new)
+    return ratio - 1 - torch.log(ratio)
+
+
+def gmpo_by_sign(logp_new, logp_old, advantages, mask, clip):
+    total = 0.0
+    for new, old, A, m in zip(logp_new, logp_old, advantages, mask, strict=True):
+        s = 1.0 if A >= 0 else -1.0
+        d = (new - old)[m.bool()]
+        y = s * torch.minimum(s * d, torch.full_like(d, clip))
+        total = total - A * torch.exp(y.sum() / len(d))
+    return total / len(mask)
+
+
+def weight_with_no_grad(h, alpha, tau, mu, low, high):
+    with torch.no_grad():
+        return torch.clip(alpha / (1 + torch.exp(-h / tau)) - alpha * mu, low, high)
+
+
+ANOTHER_HAND = {
+    "01.group_advantages": advantages_with_numpy,
+    "01.dead_group": lambda p, size: math.prod([p] * size) + math.prod([1 - p] * size),
+    "01.repair_advantages": advantages_of_complete_rows,
+    "02.extract": extract_with_fullmatch,
+    "02.reward": reward_by_characters,
+    "03.reinforce_gradient": bandit_by_autograd,
+    "03.completion_logprobs": logprobs_by_loop,
+    "03.repair_mask": mask_by_loop,
+    "03.repair_temperature": tempered_by_cross_entropy,
+    "04.clipped_surrogate": surrogate_by_sign,
+    "04.masked_mean": mean_by_loop,
+    "04.repair_loss": lambda surrogate, mask: -np.mean(mean_by_loop(surrogate, mask)),
+    "05.token_mean": token_mean_by_index,
+    "05.fixed_length_mean": fixed_mean_by_rows,
+    "06.pass_at_k": pass_at_k_by_counting,
+    "06.wilson": wilson_by_grid,
+    "07.k3": k3_by_ratio,
+    "07.repair_k3": lambda new, ref: (ref - new).expm1() + new - ref,
+    "08.gmpo_loss": gmpo_by_sign,
+    "09.sharpness_weight": weight_with_no_grad,
+}
+
+
+@pytest.mark.parametrize("name", EXERCISES)
+def test_a_right_answer_written_differently_passes(name):
+    assert EXERCISES[name](ANOTHER_HAND[name]), EXERCISES[name](ANOTHER_HAND[name]).message
+
+
+@pytest.mark.parametrize(("name", "i"), WRONG)
+def test_each_wrong_answer_gets_its_own_hint(name, i):
+    function, hint = EXERCISES[name].wrong[i]
+    result = EXERCISES[name](function)
+    assert (result.status, result.message) == ("wrong", hint)
+
+
+@pytest.mark.parametrize("name", EXERCISES)
+def test_at_least_four_wrong_answers_with_different_hints(name):
+    assert len({hint for _, hint in EXERCISES[name].wrong}) >= 4
+
+
+@pytest.mark.parametrize("name", EXERCISES)
+@pytest.mark.parametrize("stub", [lambda *args: None, lambda *args: ..., None, ...])
+def test_a_stub_is_told_what_to_do(name, stub):
+    result = EXERCISES[name](stub)
+    assert (result.status, result.message) == ("todo", EXERCISES[name].todo)
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.__name__[-2:])
+def test_the_id_of_an_exercise_is_its_lesson_and_its_name(lesson):
+    number = lesson.__name__[-2:]
+    named = {name: e.name for name, e in vars(lesson).items() if isinstance(e, Exercise)}
+    assert named == {name: f"{number}.{name}" for name in named}
