@@ -7,27 +7,49 @@ READY := $(VENV)/.ready
 export OMP_NUM_THREADS ?= 1
 export TOKENIZERS_PARALLELISM = false
 
-.PHONY: train test test-slow test-lessons lab bench lint clean setup
+.PHONY: help train test test-slow test-lessons test-browser notebooks lab bench record lint clean setup
 
-train: $(READY)          ## the main job: GRPO, GMPO and GRPO-SG on the nano policy
+help:                    ## these lines
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
+
+train: $(READY)          ## the main job: GRPO, GMPO and GRPO-SG on the nano policy, a table and a figure
 	$(BIN)/grpo-lessons compare --methods grpo,gmpo,grpo_sg --seeds 0 --out runs/train --overwrite
 
-test: $(READY)           ## unit tests and the form of the notebooks, under 5 minutes
+test: $(READY)           ## unit tests, the form of the notebooks, lessons 00 and 01; under 5 minutes
 	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 -m lesson tests/notebooks/test_lessons.py -k "00_ or 01_"
 
-test-slow: $(READY)      ## kills, two processes, full-size quantisation
+test-slow: $(READY)      ## kills, second processes, full-size quantisation
 	$(BIN)/python -m pytest -n 2 -m slow
+
+test-lessons: $(READY)   ## every lesson and solution in a fresh kernel, two at a time
+	$(BIN)/python -m pytest -n 2 -m lesson
+
+test-browser: $(READY)   ## the first lesson in JupyterLab in headless Chromium
+	$(BIN)/python -m pytest -m browser
+
+notebooks: $(READY)      ## execute every notebook in place and clean its metadata
+	$(BIN)/python -m grpo_lessons.notebooks execute notebooks/*.ipynb notebooks/*/*.ipynb
+
+lab: $(READY)            ## open the course in JupyterLab, in a working copy that git ignores
+	$(BIN)/python -m grpo_lessons.workcopy work
+	$(BIN)/jupyter lab --notebook-dir work
+
+bench: $(READY)          ## side-by-side measurements, written to benchmarks/results/
+	$(BIN)/python -m benchmarks.engine
+
+record: $(READY)         ## make the recorded studies of data/recorded/ again (hours)
+	$(BIN)/python -m grpo_lessons.studies three_methods ladder gmpo_ablation sharpness lengths
 
 lint: $(READY)
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
 
-clean:
+clean:                   ## remove the environment and caches
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache
 
 setup: $(READY)
 
 $(READY): pyproject.toml constraints.txt
 	$(PY) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt "setuptools>=77"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[lab,qlora,scale,test]'
 	@touch $(READY)
