@@ -23,7 +23,7 @@ _HOMES = {
     "dead_groups": "advantages",
     "strategy_shares": "strategies",
     "training_stages": "stages",
-    "calibration": "calibration",
+    "calibration": "guesses",
 }
 __all__ = sorted(_HOMES)
 
