@@ -15,6 +15,8 @@ _TASKS: dict[str, str] = {
     "addition": "grpo_lessons.tasks.addition:Addition",
     "countdown": "grpo_lessons.tasks.countdown:Countdown",
     "knights_knaves": "grpo_lessons.tasks.knights_knaves:KnightsKnaves",
+    "programs": "grpo_lessons.tasks.programs:Programs",
+    "written_programs": "grpo_lessons.tasks.program_files:WrittenPrograms",
 }
 
 

@@ -1,0 +1,101 @@
+"""A simulated pupil's programming homework, from which the policy `nano-programs` is raised.
+
+Some lines write the program straight away, some work it out ("5-2=3 3*3+2=11": the slope, then the straight line at
+the third point, to be compared with the example), some write a table of the examples instead of a function, some do
+not compile. The pupil's typical fault is to take every function for a straight line.
+`python -m grpo_lessons.tasks.pupils nano-programs` makes `data/nano-programs` again.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from dataclasses import replace
+from functools import cache
+
+from grpo_lessons.verifiers.code import extract_code
+
+from .base import Problem
+from .programs import THIRD_POINTS, Function, Programs, split_functions
+
+STRATEGIES = ("no program", "table of the examples", "worked out", "program at once")
+
+# How often each kind of line is written, how often a straight answer is right, and how often the third example is
+# looked at in a line that works the function out.
+SHARES = {"at once": 0.38, "worked": 0.26, "table": 0.20, "sloppy": 0.16}
+AT_ONCE_RIGHT, THIRD_EXAMPLE_CHECKED = 0.45, 0.4
+
+Messages = list[dict[str, str]]
+
+
+@cache
+def _train_functions() -> tuple[Function, ...]:
+    return tuple(split_functions("train"))
+
+
+def programs_homework(rng: random.Random) -> tuple[Messages, str]:
+    """One line for a function of the train split, in the compact form: (chat messages, completion)."""
+    function, third = rng.choice(_train_functions()), rng.choice(THIRD_POINTS)
+    kind = rng.choices(list(SHARES), list(SHARES.values()))[0]
+    problem = Programs("compact").problem(function, third)
+    return problem.prompt, _LINES[kind](function, third, rng)
+
+
+def _program(body: object) -> str:
+    return f"<answer>def f(x): return {body}</answer>"
+
+
+def _at_once(function: Function, third: int, rng: random.Random) -> str:
+    if rng.random() < AT_ONCE_RIGHT:
+        return _program(function)
+    wrong = [
+        replace(function, degree=3 - function.degree),
+        replace(function, a=function.a + 1),
+        replace(function, b=max(0, function.b - 1)),
+        replace(function, a=max(1, function.a - 1)),
+        replace(function, b=function.b + 1),
+    ]
+    return _program(rng.choice([guess for guess in wrong if guess != function]))
+
+
+def _worked(function: Function, third: int, rng: random.Random) -> str:
+    """The slope, the straight line at the third point, and, if that is compared with the example, the right degree."""
+    line = replace(function, degree=1)
+    steps = f"{function(1)}-{function(0)}={function.a} {function.a}*{third}+{function.b}={line(third)}"
+    return f"{steps} {_program(function if rng.random() < THIRD_EXAMPLE_CHECKED else line)}"
+
+
+def _table(function: Function, third: int, rng: random.Random) -> str:
+    examples = ",".join(f"{x}:{function(x)}" for x in (0, 1, third))
+    return _program(f"{{{examples}}}[x]")
+
+
+def _sloppy(function: Function, third: int, rng: random.Random) -> str:
+    """No answer block, no closing tag, words after it, or a program that Python cannot read."""
+    line = _LINES[rng.choice(["at once", "worked", "table"])](function, third, rng)
+    spoil = rng.choice(
+        [
+            lambda text: text.replace("<answer>", "").replace("</answer>", ""),
+            lambda text: text.removesuffix("</answer>"),
+            lambda text: text + " done",
+            lambda text: text.replace("(x):", "(x)"),
+        ]
+    )
+    return spoil(line)
+
+
+_LINES = {"at once": _at_once, "worked": _worked, "table": _table, "sloppy": _sloppy}
+
+
+def strategy(completion: str, problem: Problem) -> str:
+    """What a completion does: the first of STRATEGIES that fits.
+
+    "no program": the verifier finds none. "table of the examples": it looks x up in a dict, or compares x with
+    numbers. "worked out": there are steps such as 5-2=3 before the program.
+    """
+    source = extract_code(completion)
+    if source is None:
+        return "no program"
+    if re.search(r"\{\s*-?\d+\s*:|x\s*==", source):
+        return "table of the examples"
+    return "worked out" if re.search(r"\d=\d", completion) else "program at once"

@@ -1,0 +1,116 @@
+"""The pupils of lessons 14 to 16: nano policies, each raised on the flawed homework of one task.
+
+`python -m grpo_lessons.tasks.pupils nano-knights` makes `data/nano-knights` again, with a card that says how it was
+made and what it scores. `load_policy("nano-knights")` loads it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+from tqdm.auto import tqdm
+
+from grpo_lessons.evaluation import evaluate
+from grpo_lessons.nano import make_nano
+from grpo_lessons.paths import data_dir
+from grpo_lessons.policies import load_policy, trainable_parameters
+
+from .base import get_task
+
+
+@dataclass(frozen=True)
+class Pupil:
+    """homework: "module:function" of the lines it reads. steps, options: of `make_nano`.
+
+    tasks: a label for each task that the card measures it on, and that task's name and options.
+    """
+
+    homework: str
+    steps: int
+    tasks: dict[str, tuple[str, dict[str, Any]]]
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+PUPILS = {
+    "nano-knights": Pupil(
+        "grpo_lessons.tasks.knights_homework:knights_homework",
+        1500,
+        {f"{n} people": ("knights_knaves", {"people": n, "form": "compact"}) for n in (2, 3)},
+        {"batch_size": 64},
+    ),
+    "nano-programs": Pupil(
+        "grpo_lessons.tasks.programs_homework:programs_homework",
+        1500,
+        {"programs": ("programs", {"form": "compact"})},
+        {"batch_size": 64},
+    ),
+}
+
+
+def raise_pupil(name: str, folder: Path, *, seed: int = 0, steps: int | None = None) -> dict[str, Any]:
+    """Train a pupil, save it in `folder`, measure it; returns its card, which is written to card.json as well."""
+    pupil = PUPILS[name]
+    module, _, function = pupil.homework.partition(":")
+    homework = getattr(importlib.import_module(module), function)
+    steps, losses, start = steps or pupil.steps, [], time.perf_counter()
+    with tqdm(total=steps, unit="step", mininterval=5) as bar:
+
+        def on_step(step: int, loss: float) -> None:
+            losses.append(loss)
+            bar.update()
+            bar.set_postfix(loss=f"{loss:.3f}", refresh=False)
+
+        make_nano(homework, steps=steps, seed=seed, out=folder, on_step=on_step, **pupil.options)
+    made = {
+        "command": f"python -m grpo_lessons.tasks.pupils {name} --seed {seed} --steps {steps}",
+        "torch": torch.__version__,
+        "transformers": transformers.__version__,
+        "final_loss": round(sum(losses[-50:]) / len(losses[-50:]), 4),
+        "seconds": round(time.perf_counter() - start),
+        "threads": torch.get_num_threads(),
+    }
+    policy = load_policy(str(folder), device="cpu")
+    card = {"made": made, "parameters": trainable_parameters(policy.model), "accuracy": measure(policy, pupil)}
+    (folder / "card.json").write_text(json.dumps(card, indent=1) + "\n", encoding="utf-8")
+    return card
+
+
+def measure(policy, pupil: Pupil, *, n: int = 200, seed: int = 0) -> dict[str, Any]:
+    """Accuracy on n held-out problems of each of its tasks, sampled at temperature 1 and greedy."""
+    table = {}
+    for label, (name, options) in pupil.tasks.items():
+        for decoding, temperature in (("sampled", 1.0), ("greedy", 0.0)):
+            report = evaluate(policy, get_task(name, **options), n=n, temperature=temperature, seed=seed)
+            table[f"{label}, {decoding}"] = {
+                "accuracy": round(report.accuracy, 4),
+                "interval": [round(bound, 4) for bound in report.interval],
+                "n": n,
+                "length": round(report.length, 1),
+                "reasons": report.reasons,
+            }
+    return table
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Make pupils again: weights, tokenizer and card."""
+    parser = argparse.ArgumentParser(prog="python -m grpo_lessons.tasks.pupils", description=main.__doc__)
+    parser.add_argument("names", nargs="+", choices=sorted(PUPILS), metavar="NAME", help=", ".join(sorted(PUPILS)))
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--steps", type=int, default=None)
+    parser.add_argument("--out", type=Path, default=None, help="parent folder (default: data)")
+    options = parser.parse_args(arguments)
+    for name in options.names:
+        folder = (options.out or data_dir()) / name
+        print(json.dumps(raise_pupil(name, folder, seed=options.seed, steps=options.steps), indent=1))
+
+
+if __name__ == "__main__":
+    main()
