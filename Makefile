@@ -32,7 +32,7 @@ notebooks: $(READY)      ## execute every notebook in place and clean its metada
 	$(BIN)/python -m grpo_lessons.notebooks execute notebooks/*.ipynb notebooks/*/*.ipynb
 
 lab: $(READY)            ## open the course in JupyterLab, in a working copy that git ignores
-	$(BIN)/python -m grpo_lessons.workcopy work
+	$(BIN)/python -m grpo_lessons.workcopy notebooks work
 	$(BIN)/jupyter lab --notebook-dir work
 
 bench: $(READY)          ## side-by-side measurements, written to benchmarks/results/

@@ -79,8 +79,17 @@ def execute(nb: NotebookNode, cwd: str | Path, *, timeout: int = 900) -> Noteboo
         nb, timeout=timeout, kernel_name="python3", record_timing=False, store_widget_state=False, coalesce_streams=True
     )
     env = os.environ | {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1"}
-    client.execute(env=env, cwd=str(cwd))
+    try:
+        client.execute(env=env, cwd=str(cwd))
+    except CellExecutionError as error:
+        failed = next(i for i, cell in enumerate(nb.cells, 1) if _has_error(cell))
+        error.add_note(f"cell {failed} of {len(nb.cells)}")
+        raise
     return clean(nb, keep_outputs=True)
+
+
+def _has_error(cell: NotebookNode) -> bool:
+    return any(output.output_type == "error" for output in cell.get("outputs", []))
 
 
 def clean(nb: NotebookNode, *, keep_outputs: bool) -> NotebookNode:
@@ -172,7 +181,7 @@ def main(arguments: list[str]) -> int:
             print(__doc__)
             return 2
     except CellExecutionError as error:
-        print(error, file=sys.stderr)
+        print(*error.__notes__, error, sep="\n", file=sys.stderr)
         return 1
     return 0
 

@@ -99,7 +99,8 @@ def test_a_failing_cell_leaves_the_target_alone_and_says_so(tmp_path, capsys):
     script.write_text("# %%\n1 / 0\n", encoding="utf-8")
     assert main(["build", str(script), str(target)]) == 1
     assert not target.exists()
-    assert "ZeroDivisionError" in capsys.readouterr().err
+    message = capsys.readouterr().err
+    assert "cell 1 of 1" in message and "ZeroDivisionError" in message
 
 
 def test_written_files_are_utf8_with_one_final_newline(tmp_path):
