@@ -41,7 +41,7 @@ def score_batch(
     the rows kill a process twice; what `reward` raises is raised here.
     """
     rows = len(completions)
-    columns = {"completions": completions, **columns} | ({} if prompts is None else {"prompts": prompts})
+    columns = {"prompts": [None] * rows if prompts is None else prompts, "completions": completions, **columns}
     if wrong := [name for name, values in columns.items() if len(values) != rows]:
         raise ValueError(f"{rows} completions, but columns of another length: {', '.join(wrong)}")
     chunks = [

@@ -21,7 +21,7 @@ MAX_EXPONENT = 1000  # of scientific notation, either sign
 
 ASCII = str.maketrans("−０１２３４５６７８９＋－．，／％", "-0123456789+-.,/%")
 _WRAPS = (("**", "**"), ("__", "__"), ("*", "*"), ("_", "_"), ("`", "`"), (r"\(", r"\)"), (r"\[", r"\]"))
-_TEXT = re.compile(r"\\(?:text|textbf|mathrm|mathbf|mbox)\s*\{([^{}]*)\}")
+_TEXT = re.compile(r"(?:~|\\[,;: ])?\\(?:text|textbf|mathrm|mathbf|mbox)\s*\{([^{}]*)\}")
 _SEPARATOR = r"(?:,|\{,\}|\\[,!]|[\u00a0\u2009\u202f])"
 _WHOLE = rf"[1-9][0-9]{{0,2}}(?P<sep>{_SEPARATOR})[0-9]{{3}}(?:(?P=sep)[0-9]{{3}})*|[0-9]+"
 _DECIMAL = re.compile(rf"(?P<whole>{_WHOLE})?(?:\.(?P<part>[0-9]*))?(?P<rest>.*)", re.DOTALL)
