@@ -55,6 +55,7 @@ _SYMBOLS = {
     ">=": r"\ge ",
     "!=": r"\ne ",
     "{,}": "",
+    r"\\": r"\\",  # the end of a row, whose second half must not be read as the next one
     r"\ ": " ",
     r"\,": " ",
     r"\;": " ",
