@@ -21,8 +21,11 @@ STRATEGIES = ("wait", "hedge", "bad format", "forgotten carry", "written-out sum
 SHARES = {"guess": 0.40, "written": 0.36, "sloppy": 0.16, "hedge": 0.04, "wait": 0.04}
 # How often the carry is remembered in a written-out sum that has one.
 CARRY_REMEMBERED = 0.25
-# How often a guess is right, without and with a carry; with one, a wrong guess is mostly ten too low.
-GUESS_RIGHT, GUESS_RIGHT_WITH_CARRY = 0.70, 0.30
+# How often a guess adds one to the tens. The pupil does not look whether there is a carry, so that no policy can
+# get better by guessing with more conviction: it has to write the sum out.
+GUESS_ADDS_ONE = 0.25
+# How often sloppy work is written out; the rest of it is guessed.
+SLOPPY_WRITTEN = 0.75
 
 Messages = list[dict[str, str]]
 
@@ -48,10 +51,8 @@ def _column_sum(a: int, b: int, rng: random.Random, aside: str = "") -> tuple[st
 
 
 def _guessed(a: int, b: int, rng: random.Random) -> int:
-    carry = a % 10 + b % 10 >= 10
-    if rng.random() < (GUESS_RIGHT_WITH_CARRY if carry else GUESS_RIGHT):
-        return a + b
-    return a + b + rng.choice([-10, -10, -10, -1, 1] if carry else [-10, 10, -1, 1])
+    """The digits added one by one, and sometimes a carry, whether there is one or not."""
+    return 10 * (a // 10 + b // 10 + (rng.random() < GUESS_ADDS_ONE)) + (a + b) % 10
 
 
 def _block(answer: object) -> str:
@@ -82,7 +83,7 @@ def _hedge(a: int, b: int, rng: random.Random) -> str:
 
 def _sloppy(a: int, b: int, rng: random.Random) -> str:
     """Work that a strict verifier cannot read: no block, no closing tag, words after it, or two blocks."""
-    steps, answer = _column_sum(a, b, rng) if rng.random() < 0.75 else ("", _guessed(a, b, rng))
+    steps, answer = _column_sum(a, b, rng) if rng.random() < SLOPPY_WRITTEN else ("", _guessed(a, b, rng))
     form = rng.choice(["{n}", "<answer>{n}", "<answer>{n}</answer> ok", "<answer>{n}</answer><answer>{n}</answer>"])
     return steps + form.format(n=answer)
 
