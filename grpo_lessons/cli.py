@@ -14,6 +14,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from .cli_verify import verify
+
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
@@ -22,6 +24,7 @@ app = typer.Typer(
     help="Reinforcement learning with verifiable rewards for small language models. Start with `grpo-lessons doctor`.",
 )
 console = Console()
+app.command()(verify)
 
 Method = Annotated[str, typer.Option(help="grpo, gmpo, grpo_sg, dr_grpo, dapo, gspo, ...: an unknown name lists all.")]
 PolicyName = Annotated[str, typer.Option(help="nano, smollm2, qwen2.5-1.5b, a folder, or a hub id.")]

@@ -2,10 +2,9 @@ import json
 
 import pytest
 from rich.console import Console
-from typer import Typer
 from typer.testing import CliRunner
 
-from grpo_lessons.cli_verify import verify
+from grpo_lessons.cli import app
 from grpo_lessons.verifiers import Verdict, museum
 from grpo_lessons.verifiers.report import print_report, verify_cases
 
@@ -81,9 +80,7 @@ def test_the_printed_rates_carry_wilson_intervals(path):
 
 
 def test_the_command_prints_and_fails_when_a_row_fails(path):
-    app = Typer()
-    app.command()(verify)
-    run = lambda file: CliRunner().invoke(app, ["--verifier", "verify_integer", "--cases", str(file)])  # noqa: E731
+    run = lambda file: CliRunner().invoke(app, ["verify", "--verifier", "verify_integer", "--cases", str(file)])  # noqa: E731
     assert run(path(case("<answer>42</answer>", 1))).exit_code == 0
     assert run(path(case("<answer>42</answer>", 0))).exit_code == 1
     assert run(path(case("x", 0, verifier="verify_text"))).exit_code == 2
