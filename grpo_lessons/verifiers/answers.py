@@ -23,6 +23,7 @@ END_STRINGS = (
     "<|return|>",
     "<|eos|>",
     "<|pad|>",
+    "<|padding|>",
     "<|fim_pad|>",
     "<|vision_pad|>",
     "<|PAD_TOKEN|>",

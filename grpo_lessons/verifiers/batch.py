@@ -29,7 +29,7 @@ def score_batch(
     completions: Sequence,
     *,
     processes: int = 1,
-    progress: bool = True,
+    progress: bool | None = None,
     **columns: Sequence,
 ) -> Rewards:
     """The rewards of all completions, in their order.
@@ -37,6 +37,7 @@ def score_batch(
     reward: a reward function with TRL's signature. columns: one value per completion each.
     processes: 1 scores in this process; more start that many others, which is worth it for verifiers that take
     milliseconds. A process that dies is replaced and its rows are scored once more.
+    progress: show a bar; None shows it on a terminal only.
     Raises ValueError if a column has another length or if `reward` cannot be sent to a process, RuntimeError if
     the rows kill a process twice; what `reward` raises is raised here.
     """
@@ -49,7 +50,7 @@ def score_batch(
         for start in range(0, rows, CHUNK)
     ]
     results: list[Rewards] = []
-    with tqdm(total=rows, unit="completion", disable=not progress or not sys.stderr.isatty()) as bar:
+    with tqdm(total=rows, unit="completion", disable=None if progress is None else not progress) as bar:
         for rewards in _in_order(reward, chunks, processes):
             results.append(rewards)
             bar.update(len(rewards))
@@ -117,7 +118,7 @@ class _Worker:
             self.process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": path}
             )
-            self.process.stdin.write(self.reward)
+            pickle.dump(self.reward, self.process.stdin)
         pickle.dump(chunk, self.process.stdin)
         self.process.stdin.flush()
         return pickle.load(self.process.stdout)
@@ -134,13 +135,13 @@ def _serve() -> None:
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a verifier prints must not mix with the answers
     try:
-        reward: Callable[..., Any] | Exception = pickle.load(sys.stdin.buffer)
+        reward: Callable[..., Any] | Exception = pickle.loads(pickle.load(sys.stdin.buffer))
     except Exception as error:
         reward = error
     while True:
         try:
             chunk = pickle.load(sys.stdin.buffer)
-        except EOFError:
+        except (EOFError, KeyboardInterrupt):
             return
         try:
             outcome = reward if isinstance(reward, Exception) else reward(**chunk)

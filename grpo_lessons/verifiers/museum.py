@@ -70,7 +70,7 @@ def filtered_eval(completion: str, expected: int, numbers: tuple[int, ...] = (),
     )
     try:
         done = subprocess.run(
-            [sys.executable, "-I", "-S", "-c", program], capture_output=True, text=True, timeout=time_limit_s, env={}
+            [sys.executable, "-I", "-S", "-c", program], capture_output=True, text=True, timeout=time_limit_s
         )
     except subprocess.TimeoutExpired:
         return False

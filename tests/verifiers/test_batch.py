@@ -52,6 +52,18 @@ def test_a_reward_that_no_other_process_can_import_is_refused():
         score_batch(lambda **columns: [], None, TEXTS, processes=2)
 
 
+def test_a_module_that_the_process_cannot_import_is_named(monkeypatch):
+    function = rewards.by_sleeping
+    monkeypatch.setattr(sys, "path", [path for path in sys.path if path != os.path.dirname(__file__)])
+    with pytest.raises(ModuleNotFoundError, match="No module named 'rewards_for_batches'"):
+        score_batch(function, None, TEXTS[:4], processes=2)
+
+
+def test_a_bar_is_shown_when_asked_for(capsys):
+    score_batch(rewards.process_id, None, TEXTS[:20], progress=True)
+    assert "20/20" in capsys.readouterr().err
+
+
 def test_a_column_of_another_length_is_named():
     with pytest.raises(ValueError, match="columns of another length: gold"):
         score_batch(rewards.by_sleeping, None, TEXTS, gold=[1])
