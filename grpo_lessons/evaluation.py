@@ -53,7 +53,8 @@ def evaluate(
 
     temperature 0 is greedy decoding. seed: chooses the problems and the samples. batch: sequences sampled at once.
     """
-    from .rollouts import sample_groups  # here, so that the statistics below need no model library
+    from .rollouts import roll_out  # here, so that the statistics below need no model library
+    from .tasks import verify_all
 
     problems = task.problems(split, n, seed)
     max_new_tokens = max_new_tokens or task.max_new_tokens
@@ -61,15 +62,16 @@ def evaluate(
     verdicts, texts, truncated, tokens = [], [], 0.0, 0.0
     for start in range(0, len(problems), at_once):
         part = problems[start : start + at_once]
-        rollouts = sample_groups(
+        rollouts = roll_out(
             policy,
+            task,
             part,
             samples,
             max_new_tokens=max_new_tokens,
             temperature=temperature,
             seed=seed * 100_003 + start,
         )
-        verdicts += [task.verify(t, p) for t, p in zip(rollouts.texts, rollouts.row_problems, strict=True)]
+        verdicts += verify_all(task, rollouts.texts, rollouts.row_problems)
         texts += rollouts.texts
         truncated += float((~rollouts.finished).sum())
         tokens += float(rollouts.mask.sum())

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from .decoder import make_decoder
 from .policies import Policy
-from .tasks import Problem
+from .tasks import Problem, Task
 
 
 @dataclass
@@ -43,6 +43,13 @@ class Rollouts:
     def row_problems(self) -> list[Problem]:
         """The problem of each of the B rows."""
         return [problem for problem in self.problems for _ in range(self.group_size)]
+
+
+def roll_out(policy: Policy, task: Task, problems: Sequence[Problem], group_size: int, **options) -> Rollouts:
+    """The task's own `rollout` where it has one (tools, for instance), else `sample_groups`; options as there."""
+    if hasattr(task, "rollout"):
+        return task.rollout(policy, problems, group_size, **options)
+    return sample_groups(policy, problems, group_size, **options)
 
 
 def sample_groups(

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from .rollouts import Rollouts
-from .tasks import Task
+from .tasks import Task, verify_all
 
 
 class RewardError(RuntimeError):
@@ -41,7 +41,7 @@ def score(rollouts: Rollouts, task: Task, reward: Callable | None = None) -> Sco
     Raises RewardError if `reward` raises, returns the wrong number of values, or an infinite one.
     """
     problems = rollouts.row_problems
-    verdicts = [task.verify(text, problem) for text, problem in zip(rollouts.texts, problems, strict=True)]
+    verdicts = verify_all(task, rollouts.texts, problems)
     values = [v.reward for v in verdicts] if reward is None else _call(reward, rollouts, problems)
     sort = getattr(task, "strategy", None)
     strategies = [sort(text, p) for text, p in zip(rollouts.texts, problems, strict=True)] if sort else []

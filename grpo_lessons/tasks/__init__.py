@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .base import Problem, Task, get_task, register_task, task_names
+from .base import Problem, Task, get_task, register_task, task_names, verify_all
 
-__all__ = ["Problem", "Task", "get_task", "register_task", "task_names"]
+__all__ = ["Problem", "Task", "get_task", "register_task", "task_names", "verify_all"]

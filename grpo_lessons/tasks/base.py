@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
@@ -15,6 +16,7 @@ _TASKS: dict[str, str] = {
     "addition": "grpo_lessons.tasks.addition:Addition",
     "countdown": "grpo_lessons.tasks.countdown:Countdown",
     "knights_knaves": "grpo_lessons.tasks.knights_knaves:KnightsKnaves",
+    "lookup_qa": "grpo_lessons.tasks.lookup_qa:LookupQA",
     "programs": "grpo_lessons.tasks.programs:Programs",
     "written_programs": "grpo_lessons.tasks.program_files:WrittenPrograms",
 }
@@ -36,7 +38,13 @@ class Problem:
 
 @runtime_checkable
 class Task(Protocol):
-    """The interface that the trainer, the evaluation and the lessons use."""
+    """The interface that the trainer, the evaluation and the lessons use.
+
+    Three more methods are used where a task has them:
+    `verify_batch(completions, problems) -> list[Verdict]`: many verdicts at a time, for slow verifiers;
+    `rollout(policy, problems, group_size, *, max_new_tokens, temperature, seed) -> Rollouts`: its own way to sample,
+    with tools for instance; `strategy(completion, problem) -> str`: what a completion does, for counting.
+    """
 
     name: str
     max_new_tokens: int
@@ -48,6 +56,13 @@ class Task(Protocol):
     def verify(self, completion: str, problem: Problem) -> Verdict:
         """The verdict on one completion; never raises, whatever the completion holds."""
         ...
+
+
+def verify_all(task: Task, completions: Sequence[str], problems: Sequence[Problem]) -> list[Verdict]:
+    """The verdicts on many completions, in their order: `task.verify_batch` where there is one."""
+    if hasattr(task, "verify_batch"):
+        return task.verify_batch(completions, problems)
+    return [task.verify(completion, problem) for completion, problem in zip(completions, problems, strict=True)]
 
 
 def task_names() -> list[str]:
