@@ -13,7 +13,7 @@ import argparse
 import json
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import torch
@@ -36,9 +36,10 @@ CHAT_TEMPLATE = (
 )
 
 
-def build_tokenizer() -> Qwen2Tokenizer:
+def build_tokenizer(words: Sequence[str] = ()) -> Qwen2Tokenizer:
     """Qwen's tokenizer without its merges: one token a byte, one a character for ASCII, no text is unknown.
 
+    words: more texts that are one token each, such as the tags of a tool call.
     It is the class that `AutoTokenizer` picks for a Qwen2 model, so the vocabulary survives a round trip.
     """
     vocab = {token: i for i, token in enumerate([PAD, START, END, *sorted(ByteLevel.alphabet())])}
@@ -52,7 +53,7 @@ def build_tokenizer() -> Qwen2Tokenizer:
         model_max_length=512,
         padding_side="left",
     )
-    tokenizer.add_tokens([AddedToken(word, normalized=False, special=False) for word in WORDS])
+    tokenizer.add_tokens([AddedToken(word, normalized=False, special=False) for word in (*WORDS, *words)])
     tokenizer.chat_template = CHAT_TEMPLATE
     return tokenizer
 
@@ -83,8 +84,13 @@ def build_model(tokenizer: Qwen2Tokenizer, *, seed: int, hidden: int = 96, layer
 
 
 def encode_line(tokenizer, messages: list[dict[str, str]], completion: str) -> tuple[list[int], list[int]]:
-    """Token ids of the prompt, generation marker included, and of the completion with its end token."""
-    text = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+    """Token ids of the prompt, generation marker included, and of the completion with its end token.
+
+    If the last message is the assistant's, the completion goes on with it.
+    """
+    begun = messages[-1]["content"] if messages[-1]["role"] == "assistant" else ""
+    messages = messages[:-1] if begun else messages
+    text = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True) + begun
     prompt = tokenizer(text, add_special_tokens=False).input_ids
     return prompt, [*tokenizer(completion, add_special_tokens=False).input_ids, tokenizer.eos_token_id]
 
@@ -110,6 +116,7 @@ def make_nano(
     learning_rate: float = 3e-3,
     hidden: int = 96,
     layers: int = 3,
+    words: Sequence[str] = (),
     out: str | Path | None = None,
     on_step: Callable[[int, float], None] | None = None,
 ) -> tuple[Qwen2ForCausalLM, Qwen2Tokenizer]:
@@ -117,10 +124,11 @@ def make_nano(
 
     homework: `homework(rng)` returns (prompt messages, completion); rng is a `random.Random(seed)`.
     learning_rate: peak of a schedule with 5 % warm-up and linear decay to 0 (AdamW).
-    out: a folder to save model and tokenizer in. on_step: called with the step's number and its loss.
+    words: see `build_tokenizer`. out: a folder to save model and tokenizer in.
+    on_step: called with the step's number and its loss.
     Returns (model, tokenizer). The same seed on the same machine gives the same weights.
     """
-    tokenizer = build_tokenizer()
+    tokenizer = build_tokenizer(words)
     model = build_model(tokenizer, seed=seed, hidden=hidden, layers=layers)
     rng = random.Random(seed)
     optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate, betas=(0.9, 0.98), weight_decay=0.01)
