@@ -24,6 +24,7 @@ from grpo_lessons.paths import data_dir
 from grpo_lessons.policies import load_policy, trainable_parameters
 
 from .base import get_task
+from .lookup_homework import WORDS
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,19 @@ PUPILS = {
         1500,
         {"programs": ("programs", {"form": "compact"})},
         {"batch_size": 64},
+    ),
+    "nano-lookup": Pupil(
+        "grpo_lessons.tasks.lookup_homework:lookup_homework",
+        2000,
+        {
+            f"{kind}, {'note' if share else 'no note'}": (
+                "lookup_qa",
+                {"form": "compact", "kinds": (kind,), "note_share": share},
+            )
+            for kind in ("one hop", "two hops")
+            for share in (1.0, 0.0)
+        },
+        {"batch_size": 64, "words": WORDS},
     ),
 }
 
@@ -83,7 +97,7 @@ def raise_pupil(name: str, folder: Path, *, seed: int = 0, steps: int | None = N
     return card
 
 
-def measure(policy, pupil: Pupil, *, n: int = 200, seed: int = 0) -> dict[str, Any]:
+def measure(policy, pupil: Pupil, *, n: int = 150, seed: int = 0) -> dict[str, Any]:
     """Accuracy on n held-out problems of each of its tasks, sampled at temperature 1 and greedy."""
     table = {}
     for label, (name, options) in pupil.tasks.items():

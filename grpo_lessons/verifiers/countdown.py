@@ -93,6 +93,16 @@ class _Expression:
         return Fraction(sign * self.numbers[-1])
 
 
+def evaluate(text: str) -> tuple[Fraction | None, str]:
+    """(value, "") of an expression of integers, + - * / and brackets, or (None, the reason why it has none)."""
+    if len(text) > MAX_CHARACTERS:
+        return None, "too_long"
+    try:
+        return _Expression(_plain(text)).value, ""
+    except _Unreadable as error:
+        return None, str(error)
+
+
 def verify_countdown(
     completion: str,
     numbers: Sequence[int],

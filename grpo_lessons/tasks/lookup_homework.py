@@ -1,0 +1,98 @@
+"""A simulated pupil's look-up homework, from which the policy `nano-lookup` is raised.
+
+The pupil knows how to search and how to read a note, and does neither reliably: it guesses names, searches although
+the note says it all, stops a two-hop question after the first hop, forgets the name of the tool. Each line of homework
+is one turn: what stands before it, results included, is context, so that the pupil never learns to write results (or
+the encyclopedia) by heart. `python -m grpo_lessons.tasks.pupils nano-lookup` makes `data/nano-lookup` again.
+"""
+
+from __future__ import annotations
+
+import random
+from functools import cache
+
+from grpo_lessons.environments import CALL, CALL_END, RESULT, RESULT_END
+
+from .base import Problem
+from .lookup_qa import LookupQA, questions
+
+WORDS = (CALL, CALL_END, RESULT, RESULT_END)  # one token each for this pupil
+MOST_TURNS = 4
+
+# What the pupil does with a note, and without one.
+WITH_NOTE = {"read": 0.42, "search": 0.36, "guess": 0.22}
+WITHOUT_NOTE = {"guess": 0.46, "search": 0.36, "no tool": 0.10, "wrong tool": 0.08}
+SECOND_HOP, RIGHT_RELATION, FORMAT_KEPT = 0.45, 0.85, 0.92
+
+Messages = list[dict[str, str]]
+Turns = list[tuple[str, str]]  # (what was read before it, what is written)
+
+
+@cache
+def _task() -> LookupQA:
+    return LookupQA("compact")
+
+
+def lookup_homework(rng: random.Random) -> tuple[Messages, str]:
+    """One turn of homework about a subject of the train split: (chat messages that it goes on with, its text).
+
+    Turn k of an episode is drawn as often as episodes with k turns occur, so first turns are not biased to short ones.
+    """
+    while True:
+        task = _task()
+        key = rng.choice(questions(rng.choice(task.kinds), "train"))
+        problem = task.problem(*key, with_note=rng.random() < 0.5)
+        turns = _episode(problem, rng)
+        k = rng.randrange(MOST_TURNS)
+        if k < len(turns):
+            before = "".join(read + written for read, written in turns[:k]) + turns[k][0]
+            begun = [{"role": "assistant", "content": before}] if before else []
+            return [*problem.prompt, *begun], turns[k][1]
+
+
+def _episode(problem: Problem, rng: random.Random) -> Turns:
+    """All turns of one completion."""
+    shares = WITH_NOTE if problem.data["note"] else WITHOUT_NOTE
+    kind = rng.choices(list(shares), list(shares.values()))[0]
+    if kind == "read":
+        return [("", _answer(problem.answer, rng))]
+    if kind == "guess":
+        return [("", _answer(_guess(problem, rng), rng))]
+    if kind == "search":
+        return _search(problem, rng)
+    (subject,) = problem.data["subjects"]
+    call = f"{CALL}{subject if kind == 'no tool' else 'look: ' + subject}{CALL_END}"
+    complaint = _task().environment.reply(call[len(CALL) : -len(CALL_END)], []).text
+    (_, first), *rest = _search(problem, rng) if rng.random() < 0.3 else [("", _answer(_guess(problem, rng), rng))]
+    return [("", call), (complaint, first), *rest]
+
+
+def _search(problem: Problem, rng: random.Random) -> Turns:
+    """Search the subject, then what was found if the question has two hops and the pupil remembers that."""
+    task, turns, read = _task(), [], ""
+    (value,) = problem.data["subjects"]
+    for hop, relation in enumerate(problem.data["relations"]):
+        if hop and rng.random() > SECOND_HOP:
+            break
+        call = f"search: {value}"
+        turns.append((read, f"{CALL}{call}{CALL_END}"))
+        read = task.environment.reply(call, []).text
+        facts = task.articles[value].facts
+        right = rng.random() < RIGHT_RELATION or len(facts) == 1
+        if not right:
+            value = rng.choice([fact for name, fact in facts.items() if name != relation])
+            break
+        value = facts[relation]
+    return [*turns, (read, _answer(value, rng))]
+
+
+def _guess(problem: Problem, rng: random.Random) -> str:
+    """A value that some other article has for the relation asked for."""
+    relation = problem.data["relations"][-1]
+    return rng.choice([a.facts[relation] for a in _task().articles.values() if relation in a.facts])
+
+
+def _answer(value: str, rng: random.Random) -> str:
+    if rng.random() < FORMAT_KEPT:
+        return f"<answer>{value}</answer>"
+    return rng.choice(["{}", "<answer>{}", "<answer>{}</answer> ok"]).format(value)
