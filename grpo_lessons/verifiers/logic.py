@@ -34,7 +34,8 @@ _KIND = {word: kind.strip() for kind, words in _WORDS.items() for word in words}
 _SHORT = {"name": "N", "role": "R", "is": "I", "and": "A", "nobody": "0", "stop": "S"}
 # Two forms: "N and N are R" and "R: N, N". A name that has its own role leaves the list before it.
 _STATEMENT = re.compile(r"N(?:A+N)*I?R|RI+S*(?:0|N(?:[AS]+N(?![IR]|A+N(?:A+N)*I?R))*+)|[AS]")
-_BULLET = re.compile(r"(?m)^[ \t]*(?:[-*•+]|\(?[0-9]{1,2}[.)])[ \t]+")
+_BULLET = re.compile(r"(?m)^[ \t]*[-*•+][ \t]+")
+_ITEM = re.compile(r"(?<!\S)\(?[0-9]{1,2}[.)]\s")  # "(1) Zoey is a knight (2) Oliver is a knave"
 _TOKEN = re.compile(r"->|\n|[^\W_]+(?:['’-][^\W_]+)*|[^\s]")
 
 
@@ -84,7 +85,7 @@ def _same(name: str) -> str:
 def _tokens(text: str, names: list[str]) -> list[tuple[str, str]] | None:
     """(kind, value) pairs, kinds name, role, is, and, stop, nobody; None if a word is not understood."""
     text = unicodedata.normalize("NFC", unwrap(text)).replace("\r\n", "\n")
-    text = re.sub(r"[*_`]+", "", _BULLET.sub("", text.replace("**", "").replace("__", "")))
+    text = re.sub(r"[*_`]+", "", _ITEM.sub("\n", _BULLET.sub("", text.replace("**", ""))))
     named = re.compile("|".join(rf"(?<!\w){re.escape(n)}(?!\w)" for n in sorted(names, key=len, reverse=True)))
     folded = {name.casefold(): name for name in names}
     tokens, position = [], 0

@@ -112,7 +112,7 @@ def _signed(text: str) -> Fraction | None:
     if found := _CURRENCY.fullmatch(text):
         text = found["before"] + found["after"]
     sign = -1 if text.startswith("-") else 1
-    value = _bare(text[1:].lstrip() if text[:1] in ("+", "-") and text else text)
+    value = _bare(text[1:].lstrip() if text[:1] in ("+", "-") else text)
     return None if value is None else sign * value
 
 
