@@ -77,7 +77,9 @@ def test_clean_removes_widgets_and_the_machine_but_keeps_the_exercise():
             "display_data", {"application/vnd.jupyter.widget-view+json": {"model_id": "1"}, "text/plain": "bar"}
         )
     ]
-    nb = new_notebook(cells=[cell], metadata={"widgets": {"state": {}}, "language_info": {"name": "python", "version": "3.11.2"}})
+    nb = new_notebook(
+        cells=[cell], metadata={"widgets": {"state": {}}, "language_info": {"name": "python", "version": "3.11.2"}}
+    )
     cleaned = clean(nb, keep_outputs=True)
     assert cleaned.metadata == METADATA
     assert cleaned.cells[0].metadata == {"grpo_lessons": {"exercise": "a"}}
