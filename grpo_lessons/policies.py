@@ -1,53 +1,66 @@
 """Load a policy by name: the nano pupil, SmolLM2, Qwen2.5, or any hub id or folder of transformers.
 
 One code path for all of them: a causal language model, a tokenizer with a chat template, a device. LoRA
-adapters come from peft and 4-bit weights from bitsandbytes; both are imported only when asked for.
+adapters come from peft and 4-bit weights from bitsandbytes, or both from Unsloth; each is imported only when asked for.
 """
 
 from __future__ import annotations
 
-import os
-from contextlib import contextmanager
+import importlib.util
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-import httpx
 import torch
-from huggingface_hub import constants, get_session
-from transformers import AutoModelForCausalLM, AutoTokenizer, BitsAndBytesConfig
-from transformers.utils import logging as transformers_logging
 
+from . import sources
 from .adapters import (
     LoraSpec,
     adapter_hash,
     add_lora,
-    keep_trainable_layout,
-    need,
+    load_adapter,
+    merge_adapter,
+    record_base,
+    save_adapter,
     trainable_parameters,
     weights_hash,
 )
-from .paths import data_dir
+from .four_bit import is_four_bit, keep_trainable_layout, quantize_linears
+from .sources import HUB_POLICIES, POLICY_NAMES, Source, resolve
 
-__all__ = ["LoraSpec", "Policy", "adapter_hash", "load_policy", "trainable_parameters", "weights_hash"]
+__all__ = [
+    "HUB_POLICIES",
+    "POLICY_NAMES",
+    "LoraSpec",
+    "Policy",
+    "adapter_hash",
+    "load_policy",
+    "merge_adapter",
+    "resolve",
+    "save_adapter",
+    "trainable_parameters",
+    "weights_hash",
+]
 
-# name -> (hub id, revision); nano is a folder of this repository.
-HUB_POLICIES = {
-    "smollm2": ("HuggingFaceTB/SmolLM2-135M-Instruct", "12fd25f77366fa6b3b4b768ec3050bf629380bac"),
-    "qwen2.5-1.5b": ("Qwen/Qwen2.5-1.5B-Instruct", "989aa7980e4cf806f80c7fef2b1adb7bc71aa306"),
-}
-POLICY_NAMES = ("nano", *HUB_POLICIES)
-BACKENDS = ("auto", "transformers")
+BACKENDS = ("auto", "transformers", "unsloth")
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
 
 @dataclass
 class Policy:
-    """A model that answers and is trained. device: where its inputs must lie. name: as asked for."""
+    """A model that answers and is trained.
+
+    device: where its inputs must lie. name: as asked for. source: the files it came from. backend: the library that
+    runs it. sampler: a backend's own way to sample, None for the library's (see `rollouts.sample_groups`).
+    """
 
     model: torch.nn.Module
     tokenizer: Any
     device: torch.device
     name: str = "policy"
+    source: str = ""
+    backend: str = "transformers"
+    sampler: Callable[..., torch.Tensor] | None = None
 
 
 def load_policy(
@@ -57,104 +70,92 @@ def load_policy(
     quantize: str | None = None,
     backend: str = "auto",
     device: str = "auto",
+    dtype: str = "auto",
+    max_length: int = 2048,
+    fast_inference: bool = False,
     seed: int = 0,
 ) -> Policy:
     """Load a policy, ready to sample and to train.
 
-    name: one of POLICY_NAMES, a folder with a saved model, or a hub id "owner/model".
+    name: one of POLICY_NAMES, a folder with a saved model or saved adapters, or a hub id "owner/model". A repository
+    with 4-bit weights, such as "unsloth/Qwen2.5-1.5B-Instruct-bnb-4bit", saves two thirds of the download.
     lora: train adapters only; None trains every weight. quantize: None or "nf4" (trainable with `lora` only).
-    backend: "auto" or "transformers". device: "auto" (the GPU if there is one), "cpu", "cuda", ...
-    seed: of the adapters' initial values. Weights are float32 on CPU and for nano, else bfloat16.
-    Raises ValueError for an unknown name, backend or quantisation, OSError (one sentence) for missing files.
+    backend: "transformers", "unsloth", or "auto": Unsloth where it is installed and `lora` is asked for.
+    device: "auto" (the GPU if there is one), "cpu", "cuda", ... dtype: of the weights that are not in 4 bits, see
+    `dtype_for`. max_length: longest prompt + completion, which Unsloth prepares for. fast_inference: sample with vLLM
+    (Unsloth on a GPU). seed: of the adapters' initial values.
+    Raises ValueError for an unknown or contradictory option, OSError (one sentence) for missing files.
     """
-    if backend not in BACKENDS:
-        raise ValueError(f"unknown backend {backend!r}; backends: {', '.join(BACKENDS)}")
+    backend = choose_backend(backend, lora)
     if quantize not in (None, "nf4"):
         raise ValueError(f"unknown quantize {quantize!r}; use None or 'nf4'")
+    if fast_inference and backend != "unsloth":
+        raise ValueError("fast_inference=True is Unsloth's vLLM engine; it needs backend='unsloth' and lora=LoraSpec()")
     place = torch.device(("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device)
-    source, revision = resolve(name)
-    model, tokenizer = _from_transformers(name, source, revision, quantize, place)
-    if lora is not None:
+    number = dtype_for(dtype, place, trains_all=lora is None and quantize is None)
+    if backend == "unsloth":
+        from .integrations import unsloth
+
+        policy = unsloth.load(name, lora, quantize, place, number, max_length, fast_inference, seed)
+    else:
+        policy = _from_transformers(name, lora, quantize, place, number, seed)
+    policy.model.eval()
+    return policy
+
+
+def choose_backend(backend: str, lora: LoraSpec | None) -> str:
+    """The backend that "auto" means; ValueError for an unknown one or for Unsloth without adapters."""
+    if backend not in BACKENDS:
+        raise ValueError(f"unknown backend {backend!r}; backends: {', '.join(BACKENDS)}")
+    if backend == "unsloth" and lora is None:
+        raise ValueError("backend='unsloth' trains adapters: give lora=LoraSpec(), or use backend='transformers'")
+    if backend == "auto":
+        return "unsloth" if lora is not None and importlib.util.find_spec("unsloth") else "transformers"
+    return backend
+
+
+def dtype_for(dtype: str, place: torch.device, *, trains_all: bool) -> torch.dtype:
+    """The number format of weights that are not in 4 bits.
+
+    "auto": float32 on a CPU and for weights that are trained themselves, whose small updates 16 bits would round
+    away; else bfloat16 where the GPU computes it, float16 where it does not (T4 and older).
+    """
+    if dtype != "auto":
+        if dtype not in DTYPES:
+            raise ValueError(f"unknown dtype {dtype!r}; use 'auto', {', '.join(map(repr, DTYPES))}")
+        return DTYPES[dtype]
+    if place.type != "cuda" or trains_all:
+        return torch.float32
+    return torch.bfloat16 if torch.cuda.is_bf16_supported(including_emulation=False) else torch.float16
+
+
+def _from_transformers(name, lora, quantize, place: torch.device, dtype: torch.dtype, seed: int) -> Policy:
+    source = sources.find(name)
+    base = sources.adapter_base(source.location) if source.is_folder else None
+    if base is not None and lora is not None:
+        raise ValueError(f"{source.location} holds adapters already: load it without lora=")
+    model, tokenizer = sources.load(sources.find(base) if base else source, dtype)
+    model = finish(model, quantize, place, dtype)
+    if base is not None:
+        model = load_adapter(model, source.location)
+    elif lora is not None:
         model = add_lora(model, lora, seed=seed)
-    elif quantize:
-        model.requires_grad_(False)
-    model.eval()
-    return Policy(model, tokenizer, place, name)
+        record_base(model, *recorded_name(source))
+    return Policy(model, tokenizer, place, name, str(source))
 
 
-def resolve(name: str) -> tuple[str, str | None]:
-    """The folder or hub id behind a policy's name, and the pinned revision (None where there is none)."""
-    if name == "nano":
-        return str(data_dir() / "nano"), None
-    if name in HUB_POLICIES:
-        return HUB_POLICIES[name]
-    if Path(name).expanduser().is_dir():
-        return str(Path(name).expanduser()), None
-    if name.count("/") == 1 and all(name.split("/")) and not name.startswith((".", "~")):
-        return name, None
-    raise ValueError(
-        f"unknown policy {name!r}; known: {', '.join(POLICY_NAMES)}, a folder with a saved model, "
-        "or a hub id such as 'Qwen/Qwen2.5-0.5B-Instruct'"
-    )
-
-
-def _from_transformers(name: str, source: str, revision: str | None, quantize: str | None, place: torch.device):
-    small = name == "nano" or place.type == "cpu"
-    options: dict[str, Any] = {"dtype": torch.float32 if small else torch.bfloat16}
+def finish(model, quantize: str | None, place: torch.device, dtype: torch.dtype):
+    """A model read on the CPU, quantised if asked for and moved to its device."""
     if quantize == "nf4":
-        need("bitsandbytes", "quantize='nf4'")
-        options["device_map"] = {"": place}
-        options["quantization_config"] = BitsAndBytesConfig(
-            load_in_4bit=True,
-            bnb_4bit_quant_type="nf4",
-            bnb_4bit_use_double_quant=True,
-            bnb_4bit_compute_dtype=options["dtype"],
-        )
-    folder = Path(source).is_dir()
-    if folder and not (Path(source) / "config.json").is_file():
-        raise OSError(f"policy {name!r}: {source} has no config.json, so it is no model that transformers can read")
-    files = {"revision": revision, "local_files_only": folder or not hub_reachable()}
-    try:
-        with _progress_bars(not folder):
-            tokenizer = AutoTokenizer.from_pretrained(source, **files)
-            model = AutoModelForCausalLM.from_pretrained(source, **files, **options)
-    except OSError as error:
-        raise OSError(_missing(name, source)) from error
-    tokenizer.padding_side = "left"
-    if quantize == "nf4":
+        return quantize_linears(model, device=place, compute_dtype=dtype)
+    if is_four_bit(model):  # the repository holds 4-bit weights
         keep_trainable_layout(model)
-        return model, tokenizer
-    return model.to(place), tokenizer
+        return model.requires_grad_(False)
+    return model.to(place)
 
 
-def hub_reachable() -> bool:
-    """Does the hub answer? One request and no retry, none at all if HF_HUB_OFFLINE is set: a class has bad Wi-Fi."""
-    if os.environ.get("HF_HUB_OFFLINE", "").strip().upper() in {"1", "ON", "YES", "TRUE"}:
-        return False
-    try:
-        get_session().head(constants.ENDPOINT, timeout=5)
-    except httpx.HTTPError:
-        return False
-    return True
-
-
-def _missing(name: str, source: str) -> str:
-    if Path(source).is_dir():
-        return f"policy {name!r}: {source} lacks files of a model and its tokenizer; save both there, or remake it"
-    return (
-        f"policy {name!r} is neither in the local cache nor within reach: connect to the internet and "
-        f"fetch it once with `hf download {source}`, or use 'nano', which ships with the course"
-    )
-
-
-@contextmanager
-def _progress_bars(shown: bool):
-    """Hide the bars of transformers for files that are already here; the setting is put back."""
-    before = transformers_logging.is_progress_bar_enabled()
-    if not shown:
-        transformers_logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if before:
-            transformers_logging.enable_progress_bar()
+def recorded_name(source: Source) -> tuple[str, str | None]:
+    """What a saved adapter calls its base: a hub id with its revision, a name of ours, or a folder."""
+    if source.name in POLICY_NAMES or source.name.startswith("nano-"):
+        return HUB_POLICIES.get(source.name, (source.name, None))
+    return source.location, source.revision
