@@ -22,8 +22,11 @@ from typing import Any
 START_LIMIT_S = 120.0  # a cold disk and a busy machine included
 
 
+ATTEMPTS = 3  # for a message whose workers die
+
+
 class WorkerDied(Exception):
-    """The worker ended before it answered."""
+    """The worker ended before it answered; with a message, before it was ready."""
 
 
 class Worker:
@@ -52,7 +55,7 @@ class Worker:
         self._answers.put(b"")
 
     def hello(self) -> dict[str, Any]:
-        """What the worker said when it was ready. RuntimeError, with its error output, if it never was."""
+        """What the worker said when it was ready. WorkerDied, with its error output, if it never was."""
         if self._hello is None:
             try:
                 self._hello = self._next(START_LIMIT_S)
@@ -61,7 +64,7 @@ class Worker:
                 self._errors.seek(0)
                 said = self._errors.read()[-2000:].decode("utf-8", "replace").strip()
                 command = " ".join(self._process.args)
-                raise RuntimeError(f"the worker did not start ({command}); it wrote: {said or 'nothing'}") from error
+                raise WorkerDied(f"the worker did not start ({command}); it wrote: {said or 'nothing'}") from error
         return self._hello
 
     def ask(self, message: dict[str, Any], limit_s: float) -> dict[str, Any]:
@@ -137,23 +140,25 @@ class WorkerPool:
         worker.stop()
 
     def ask(self, message: dict[str, Any], limit_s: float) -> dict[str, Any] | None:
-        """The answer of an idle worker; None if it took longer than limit_s or ended twice over it.
+        """The answer of an idle worker; None if it took longer than limit_s or ended each time over it.
 
-        A worker that was found dead is replaced and the message sent once more; one that ran out of time is
-        killed, and its successor starts at once in the background.
+        A worker that was found dead is replaced and the message sent again; one that ran out of time is killed,
+        and its successor starts at once in the background. RuntimeError if no worker starts.
         """
         worker = self._slots.get()
         try:
-            for _ in range(2):
+            for attempt in range(ATTEMPTS):
                 worker = worker or self._start()
-                if not self._checked:
-                    self._check(worker.hello())
-                    self._checked = True
                 try:
+                    if not self._checked:
+                        self._check(worker.hello())
+                        self._checked = True
                     return worker.ask(message, limit_s)
-                except WorkerDied:
+                except WorkerDied as death:
                     self._stop(worker)
                     worker = None
+                    if death.args and attempt == ATTEMPTS - 1:
+                        raise RuntimeError(death.args[0]) from death
             return None
         except TimeoutError:
             self._stop(worker)

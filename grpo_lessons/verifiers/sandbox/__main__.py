@@ -36,10 +36,10 @@ unicodedata uuid warnings weakref zlib zoneinfo"""
 def serve(*, namespaces: bool) -> None:
     null = os.open(os.devnull, os.O_RDWR)
     filtered = syscalls.available()
-    isolation.hide_memory()
     for name in COMMON.split():
         importlib.import_module(name)
     namespaces = namespaces and isolation.enter_namespaces()
+    isolation.hide_memory()  # after the writes to /proc/self that a user namespace needs
     for name in () if namespaces else OTHERS.split():
         importlib.import_module(name)
     gc.collect()

