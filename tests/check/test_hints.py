@@ -1,9 +1,10 @@
 """Each exercise knows its right answer, also written differently, and each typical wrong answer gets its own hint."""
 
+import ast
 import math
 import re
 from importlib import import_module
-from itertools import combinations
+from itertools import combinations, permutations
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import torch
 
 from grpo_lessons.check.base import Exercise
 
-LESSONS = [import_module(f"grpo_lessons.check.lesson{n:02d}") for n in range(1, 10)]
+LESSONS = [import_module(f"grpo_lessons.check.lesson{n:02d}") for n in (*range(1, 10), 14, 15, 16)]
 EXERCISES = {e.name: e for lesson in LESSONS for e in vars(lesson).values() if isinstance(e, Exercise)}
 WRONG = [(name, i) for name, exercise in EXERCISES.items() for i in range(len(exercise.wrong))]
 
@@ -131,6 +132,33 @@ def weight_with_no_grad(h, alpha, tau, mu, low, high):
         return torch.clip(alpha / (1 + torch.exp(-h / tau)) - alpha * mu, low, high)
 
 
+def table_world_by_world(kind, a, b):
+    rows = [(a >> w & 1, b >> w & 1) for w in range(4)]
+    true = {"and": min, "or": max, "if": lambda pair: pair[0] <= pair[1], "iff": lambda pair: pair[0] == pair[1]}[kind]
+    return sum(int(true(pair)) << w for w, pair in enumerate(rows))
+
+
+def same_puzzle_by_edges(p, q):
+    def edges(puzzle):
+        return {(speaker, role, about) for speaker, (role, about) in enumerate(puzzle)}
+
+    def moved(order):
+        return {(order[s], role, order[about]) for s, role, about in edges(p)}
+
+    return len(p) == len(q) and any(moved(order) == edges(q) for order in permutations(range(len(p))))
+
+
+def split_with_eval_of_the_right_side(text):
+    tree = ast.parse(text.removeprefix("assert "), mode="eval").body
+    return ast.unparse(tree.left), eval(ast.unparse(tree.comparators[0]), {"__builtins__": {}})
+
+
+def call_with_a_pattern(text):
+    found = re.search(r"<call>((?:(?!<call>).)*)</call>$", text)
+    named = re.fullmatch(r"\s*([^:\s][^:]*?)\s*:\s*(\S.*?)\s*", found.group(1)) if found else None
+    return named.groups() if named else None
+
+
 ANOTHER_HAND = {
     "01.group_advantages": advantages_with_numpy,
     "01.dead_group": lambda p, size: math.prod([p] * size) + math.prod([1 - p] * size),
@@ -152,6 +180,17 @@ ANOTHER_HAND = {
     "07.repair_k3": lambda new, ref: (ref - new).expm1() + new - ref,
     "08.gmpo_loss": gmpo_by_sign,
     "09.sharpness_weight": weight_with_no_grad,
+    "14.truth_table": table_world_by_world,
+    "14.consistent": lambda knights, truths: not any(k != t for k, t in zip(knights, truths, strict=True)),
+    "14.same_puzzle": same_puzzle_by_edges,
+    "15.split_test": split_with_eval_of_the_right_side,
+    "15.suite_reward": lambda passed, timed_out: 0.0 if timed_out or not passed or False in passed else 1.0,
+    "15.cheat": lambda visible: "def f(x):\n" + "".join(f"    if x == {x}: return {y}\n" for x, y in visible),
+    "16.loss_mask": lambda spans: np.repeat(
+        [1.0 * (who == "policy") for who, _ in spans], [n for _, n in spans]
+    ).tolist(),
+    "16.read_call": call_with_a_pattern,
+    "16.break_even": lambda with_search, without, calls: with_search / calls - without / calls,
 }
 
 
