@@ -118,6 +118,7 @@ same_puzzle = Exercise(
         (LIAR_RING, [("knave", 1), ("knave", 2), ("knave", 1)]),
         ([("knight", 1), ("knave", 2), ("knave", 1)], [("knave", 1), ("knave", 0), ("knight", 1)]),
         ([("knave", 1), ("knave", 0)], LIAR_RING),
+        ([("knave", 1), ("knight", 0)], [("knave", 0), ("knight", 1)]),
     ),
     wrong=(
         (lambda p, q: p == q, "this compares the puzzles as they are; a renaming may stand between them."),
