@@ -19,9 +19,12 @@ import transformers
 from tqdm.auto import tqdm
 
 from grpo_lessons.evaluation import evaluate
+from grpo_lessons.logprobs import token_logprobs
 from grpo_lessons.nano import make_nano
 from grpo_lessons.paths import data_dir
 from grpo_lessons.policies import load_policy, trainable_parameters
+from grpo_lessons.rollouts import roll_out
+from grpo_lessons.weights import constants_from_quantiles
 
 from .base import get_task
 from .lookup_homework import WORDS
@@ -49,13 +52,13 @@ PUPILS = {
     ),
     "nano-programs": Pupil(
         "grpo_lessons.tasks.programs_homework:programs_homework",
-        1500,
+        900,
         {"programs": ("programs", {"form": "compact"})},
         {"batch_size": 64},
     ),
     "nano-lookup": Pupil(
         "grpo_lessons.tasks.lookup_homework:lookup_homework",
-        2000,
+        1200,
         {
             f"{kind}, {'note' if share else 'no note'}": (
                 "lookup_qa",
@@ -70,7 +73,7 @@ PUPILS = {
 
 
 def raise_pupil(name: str, folder: Path, *, seed: int = 0, steps: int | None = None) -> dict[str, Any]:
-    """Train a pupil, save it in `folder`, measure it; returns its card, which is written to card.json as well."""
+    """Train a pupil and save it in `folder`; returns how it was made."""
     pupil = PUPILS[name]
     module, _, function = pupil.homework.partition(":")
     homework = getattr(importlib.import_module(module), function)
@@ -83,7 +86,7 @@ def raise_pupil(name: str, folder: Path, *, seed: int = 0, steps: int | None = N
             bar.set_postfix(loss=f"{loss:.3f}", refresh=False)
 
         make_nano(homework, steps=steps, seed=seed, out=folder, on_step=on_step, **pupil.options)
-    made = {
+    return {
         "command": f"python -m grpo_lessons.tasks.pupils {name} --seed {seed} --steps {steps}",
         "torch": torch.__version__,
         "transformers": transformers.__version__,
@@ -91,26 +94,40 @@ def raise_pupil(name: str, folder: Path, *, seed: int = 0, steps: int | None = N
         "seconds": round(time.perf_counter() - start),
         "threads": torch.get_num_threads(),
     }
-    policy = load_policy(str(folder), device="cpu")
-    card = {"made": made, "parameters": trainable_parameters(policy.model), "accuracy": measure(policy, pupil)}
-    (folder / "card.json").write_text(json.dumps(card, indent=1) + "\n", encoding="utf-8")
-    return card
 
 
-def measure(policy, pupil: Pupil, *, n: int = 150, seed: int = 0) -> dict[str, Any]:
-    """Accuracy on n held-out problems of each of its tasks, sampled at temperature 1 and greedy."""
-    table = {}
-    for label, (name, options) in pupil.tasks.items():
+def measure(policy, pupil: Pupil, *, n: int = 200, seed: int = 0) -> dict[str, Any]:
+    """Parameters, GRPO-SG's constants, and accuracy on n held-out problems of each task, sampled and greedy."""
+    tasks = {label: get_task(name, **options) for label, (name, options) in pupil.tasks.items()}
+    logits = chosen_logits(policy, next(iter(tasks.values())), seed=seed)
+    constants = constants_from_quantiles(logits)
+    accuracy = {}
+    for label, task in tasks.items():
         for decoding, temperature in (("sampled", 1.0), ("greedy", 0.0)):
-            report = evaluate(policy, get_task(name, **options), n=n, temperature=temperature, seed=seed)
-            table[f"{label}, {decoding}"] = {
+            report = evaluate(policy, task, n=n, temperature=temperature, seed=seed)
+            accuracy[f"{label}, {decoding}"] = {
                 "accuracy": round(report.accuracy, 4),
                 "interval": [round(bound, 4) for bound in report.interval],
                 "n": n,
                 "length": round(report.length, 1),
                 "reasons": report.reasons,
             }
-    return table
+    return {
+        "parameters": trainable_parameters(policy.model),
+        "sg_constants": {key: round(value, 6) for key, value in constants.items()},
+        "accuracy": accuracy,
+    }
+
+
+@torch.no_grad()
+def chosen_logits(policy, task, *, seed: int, problems: int = 64, each: int = 4) -> torch.Tensor:
+    """Raw logits of the tokens that the policy sampled for dev problems of a task, flat."""
+    options = {"max_new_tokens": task.max_new_tokens, "temperature": 1.0, "seed": seed}
+    rollouts = roll_out(policy, task, task.problems("dev", problems, seed), each, **options)
+    ids = torch.cat([rollouts.prompt_ids, rollouts.completion_ids], 1)
+    attention = torch.cat([rollouts.prompt_mask, torch.ones_like(rollouts.completion_ids)], 1)
+    scores = token_logprobs(policy.model, ids, attention, rollouts.completion_ids.shape[1], mask=rollouts.mask)
+    return scores.chosen_logit[rollouts.mask.bool()]
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -120,10 +137,17 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--steps", type=int, default=None)
     parser.add_argument("--out", type=Path, default=None, help="parent folder (default: data)")
+    parser.add_argument("--measure", action="store_true", help="keep the weights and measure them again")
     options = parser.parse_args(arguments)
     for name in options.names:
         folder = (options.out or data_dir()) / name
-        print(json.dumps(raise_pupil(name, folder, seed=options.seed, steps=options.steps), indent=1))
+        if options.measure:
+            made = json.loads((folder / "card.json").read_text(encoding="utf-8"))["made"]
+        else:
+            made = raise_pupil(name, folder, seed=options.seed, steps=options.steps)
+        card = {"made": made, **measure(load_policy(str(folder), device="cpu"), PUPILS[name])}
+        (folder / "card.json").write_text(json.dumps(card, indent=1) + "\n", encoding="utf-8")
+        print(json.dumps(card, indent=1))
 
 
 if __name__ == "__main__":
