@@ -22,6 +22,7 @@ _HOMES = {
     "credit_weights": "credit",
     "dead_groups": "advantages",
     "strategy_shares": "strategies",
+    "accuracy_intervals": "intervals",
     "training_stages": "stages",
     "calibration": "guesses",
 }
