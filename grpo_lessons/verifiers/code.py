@@ -8,7 +8,6 @@ gets the calls only. Expected values and comparisons stay here, so a program tha
 from __future__ import annotations
 
 import functools
-import json
 import os
 import sys
 import warnings
@@ -17,9 +16,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from .answers import CLOSE, OPEN, extract_answer, final_part, read_answer
+from .answers import read_answer
 from .base import Verdict
-from .code_tests import Call, Script, decode, read_tests
+from .code_answer import extract_code
+from .code_judge import judge_calls, judge_compiled, judge_script
+from .code_tests import Call, Script, read_tests
 from .unfenced import run_unfenced
 from .workers import WorkerPool, cpu_count, system_environment
 
@@ -28,36 +29,6 @@ MEMORY_MB = 512  # address space of a program, its Python included
 GRACE_S = 20.0  # for the supervisor, over the program's own limit
 REWARDS = ("all", "share", "compiles")
 SANDBOX = Path(__file__).parent / "sandbox"
-
-
-def fenced(text: str) -> list[tuple[str, str]]:
-    """(mark, body) of every closed fence of three backquotes at the beginning of a line."""
-    found, mark, body = [], None, []
-    for line in text.split("\n"):
-        if mark is None and line.startswith("```"):
-            mark, body = line[3:].strip().lower(), []
-        elif mark is not None and line.rstrip() == "```":
-            found.append((mark, "\n".join(body)))
-            mark = None
-        else:
-            body.append(line)
-    return found
-
-
-def extract_code(completion: str) -> str | None:
-    """The program in a completion: the answer block, without a fence around it; or else the one ```python fence.
-
-    If any answer tag occurs, `extract_answer` decides alone. Without one, exactly one closed fence marked python
-    or py after the last `</think>` is the program; several are no answer.
-    """
-    if not isinstance(completion, str):
-        return None
-    if OPEN in completion or CLOSE in completion:
-        answer = extract_answer(completion)
-        inside = fenced(answer) if answer and answer.startswith("```") and answer.endswith("\n```") else []
-        return inside[0][1] if len(inside) == 1 else answer
-    programs = [body for mark, body in fenced(final_part(completion)) if mark in ("python", "py", "python3")]
-    return programs[0] if len(programs) == 1 else None
 
 
 def verify_code(
@@ -137,15 +108,15 @@ def _checked_tests(tests: Any, reward: str, function: str | None) -> list[Call |
 def _grade(source: str, parts: list[Call | Script], reward: str, timeout_s: float, allow_unsafe: bool) -> Verdict:
     run = functools.partial(_run, source=source, timeout_s=timeout_s, ask=_asker(allow_unsafe))
     if reward == "compiles":
-        outcomes = [_judge_compiled(run(compile_only=True))]
+        outcomes = [judge_compiled(run(compile_only=True))]
     else:
         calls = [part for part in parts if isinstance(part, Call)]
         scripts = [part for part in parts if isinstance(part, Script)]
-        outcomes = _judge_calls(calls, run(calls=calls)) if calls else []
+        outcomes = judge_calls(calls, run(calls=calls)) if calls else []
         for script in scripts:
             if reward == "all" and not all(outcome == "correct" for outcome in outcomes):
                 break
-            outcomes.append(_judge_script(script, run(stdin=script.stdin)))
+            outcomes.append(judge_script(script, run(stdin=script.stdin)))
     passed = sum(outcome == "correct" for outcome in outcomes)
     share = passed / len(outcomes)
     reason = next((outcome for outcome in outcomes if outcome != "correct"), "correct")
@@ -172,68 +143,6 @@ def _run(
         "memory_mb": MEMORY_MB,
     }
     return ask(request, timeout_s + GRACE_S) or {"output": "", "ended": "timeout", "status": -9}
-
-
-def _messages(answer: dict[str, Any]) -> list[dict]:
-    """The JSON lines of a program's process, up to the first that is none."""
-    messages = []
-    for line in answer["output"].splitlines():
-        try:
-            message = json.loads(line)
-        except (ValueError, RecursionError):
-            break
-        if not isinstance(message, dict):
-            break
-        messages.append(message)
-    return messages
-
-
-def _end(answer: dict[str, Any]) -> str:
-    """Why there is no more output."""
-    if answer["ended"] != "end":
-        return {"timeout": "timeout", "output": "too_much_output"}[answer["ended"]]
-    return "error" if answer["status"] == 1 else "exited"
-
-
-def _judge_compiled(answer: dict[str, Any]) -> str:
-    (first, *_) = _messages(answer) or [{}]
-    if first.get("compiled"):
-        return "correct"
-    return "syntax_error" if first.get("at") == "compile" else _end(answer)
-
-
-def _judge_calls(calls: list[Call], answer: dict[str, Any]) -> list[str]:
-    """One reason per call: messages are {"compiled"}, {"defined"}, then one per call while the program lived."""
-    compiled, defined, *values = *_messages(answer), {}, {}
-    if not compiled.get("compiled"):
-        return [_judge_compiled(answer)] * len(calls)
-    if not defined.get("defined"):
-        return [_reason(defined) or _end(answer)] * len(calls)
-    values = [value for value in values if value]
-    missing = [_end(answer)] * (len(calls) - len(values))
-    return [_judge_value(call, value) for call, value in zip(calls, values, strict=False)] + missing
-
-
-def _judge_value(call: Call, message: dict) -> str:
-    if "value" not in message:
-        return _reason(message) or "error"
-    try:
-        passed = call.passes(decode(message["value"]))
-    except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
-        return "wrong"
-    return "correct" if passed else "wrong"
-
-
-def _reason(message: dict) -> str | None:
-    if "error" not in message:
-        return None
-    return "memory" if message["error"] == "MemoryError" else "error"
-
-
-def _judge_script(script: Script, answer: dict[str, Any]) -> str:
-    if answer["ended"] != "end" or answer["status"] != 0:
-        return _end(answer)
-    return "correct" if script.passes(answer["output"]) else "wrong"
 
 
 REFUSED = (

@@ -8,11 +8,22 @@ from typing import Any
 
 import sympy
 
-from .math_tokens import Unreadable
+from .math_notation import Unreadable
+from .math_tokens import FUNCTIONS
 
 MAX_BITS = 1 << 18  # of a power of numbers
 MAX_EXPONENT = 2000  # over a base with letters, and of scientific notation
 MAX_FACTORIAL = 1000
+
+CONSTANTS = {"pi": sympy.pi, "infty": sympy.oo}
+LETTERS = {"e": sympy.E, "i": sympy.I}
+LOG_UNIT = sympy.Symbol("1/ln(base)")  # a \log without a base
+MAKERS = {
+    "ln": sympy.log,
+    "log": lambda argument: LOG_UNIT * sympy.log(argument),
+    "exp": sympy.exp,
+    **{name: getattr(sympy, name.replace("arc", "a")) for name in FUNCTIONS - {"ln", "log", "exp", "sqrt"}},
+}
 
 
 def number(text: str) -> Any:
@@ -49,6 +60,27 @@ def raise_to(base: Any, exponent: Any) -> Any:
 def _too_high(power: Any) -> bool:
     exponent = power.exp
     return exponent.is_Rational and max(abs(exponent.p), exponent.q) > MAX_EXPONENT
+
+
+def root(value: Any, index: Any) -> Any:
+    """The real root: of a negative number and an odd index a negative one."""
+    if not (index.is_Integer and 2 <= index <= 100):
+        raise Unreadable("a root's index is not a whole number from 2 to 100")
+    if index % 2 and value.free_symbols:
+        return sympy.sign(value) * raise_to(sympy.Abs(value), 1 / index)
+    if index % 2 and value.is_extended_negative:
+        return -raise_to(-value, 1 / index)
+    return raise_to(value, 1 / index)
+
+
+def apply(name: str, argument: Any, base: Any = None, exponent: Any = None) -> Any:
+    """A function with what stands below and above its name: log_2 x, sin^2 x; sin^-1 x is the inverse."""
+    if base is not None and name != "log":
+        raise Unreadable(f"{name} has no base")
+    if exponent == -1 and name in ("sin", "cos", "tan"):
+        return MAKERS["arc" + name](argument)
+    value = MAKERS[name](argument) if base is None else divide(sympy.log(argument), sympy.log(base))
+    return value if exponent is None else raise_to(value, exponent)
 
 
 def factorial(value: Any) -> Any:

@@ -6,23 +6,16 @@ from typing import Any
 
 import sympy
 
-from .math_arithmetic import binomial, divide, factorial, number, raise_to
-from .math_tokens import FUNCTIONS, Token, Unreadable, names
+from .math_arithmetic import CONSTANTS, LETTERS, apply, binomial, divide, factorial, number, raise_to, root
+from .math_notation import Unreadable
+from .math_tokens import FUNCTIONS, Token, names
 
 ACCENTS = names("bar vec hat overline tilde dot widehat overrightarrow")
-CONSTANTS = {"pi": sympy.pi, "infty": sympy.oo}
-LETTERS = {"e": sympy.E, "i": sympy.I}
-LOG_UNIT = sympy.Symbol("1/ln(base)")  # a \log without a base
 GREEK = names(
     "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi rho sigma tau upsilon phi chi psi omega "
     "Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega ell hbar"
 )
-MAKERS = {
-    "ln": sympy.log,
-    "log": lambda argument: LOG_UNIT * sympy.log(argument),
-    "exp": sympy.exp,
-    **{name: getattr(sympy, name.replace("arc", "a")) for name in FUNCTIONS - {"ln", "log", "exp", "sqrt"}},
-}
+STARTS_FACTOR = {"frac", "sqrt", "binom", "lfloor", "lceil", *CONSTANTS, *ACCENTS, *GREEK, *FUNCTIONS}
 END = Token("end", "")
 
 
@@ -32,6 +25,7 @@ class Expression:
     def __init__(self, part: list[Token]):
         self.part = part
         self.place = 0
+        self.in_bars = False
 
     def read(self) -> Any:
         value = self.sum()
@@ -80,12 +74,9 @@ class Expression:
 
     def _starts_factor(self) -> bool:
         token = self.next
-        if token.kind == "letter":
-            return True
         if token.kind == "sign":
-            return token.text in "(["
-        known = {"frac", "sqrt", "binom", "lfloor", "lceil", *CONSTANTS, *ACCENTS, *GREEK, *FUNCTIONS}
-        return token.kind == "command" and token.text in known
+            return token.text in "([" or (token.text == "|" and not self.in_bars)
+        return token.kind == "letter" or (token.kind == "command" and token.text in STARTS_FACTOR)
 
     def signed(self) -> Any:
         if self.take("-"):
@@ -93,13 +84,10 @@ class Expression:
         return self.signed() if self.take("+") else self.power()
 
     def power(self) -> Any:
-        start = self.next
         base = self.postfix()
-        if self.take("^"):
-            if self.take("-"):  # 2^-3, a plain notation
-                return raise_to(base, -self.postfix())
-            return raise_to(base, self.power() if start.kind != "end" else base)
-        return base
+        if not self.take("^"):
+            return base
+        return raise_to(base, -self.postfix() if self.take("-") else self.power())  # 2^-3 is a plain notation
 
     def postfix(self) -> Any:
         value = self.atom()
@@ -121,10 +109,17 @@ class Expression:
             self.expect({"(": ")", "[": "]", "{": "}"}[token.text])
             return value
         if token == ("sign", "|"):
-            value = self.sum()
-            self.expect("|")
-            return sympy.Abs(value)
+            return self._absolute()
         return self._command(token.text) if token.kind == "command" else self._refuse(token)
+
+    def _absolute(self) -> Any:
+        if self.in_bars:
+            raise Unreadable("bars inside bars")
+        self.in_bars = True
+        value = self.sum()
+        self.expect("|")
+        self.in_bars = False
+        return sympy.Abs(value)
 
     def _refuse(self, token: Token) -> Any:
         raise Unreadable(f"{token.text!r} was not expected")
@@ -140,12 +135,11 @@ class Expression:
         return value
 
     def _named(self, name: str) -> Any:
-        plain = name
         if self.take("_"):
             name += "_" + self._raw()
         while self.take("'"):
             name += "'"
-        return LETTERS.get(name) if name == plain and name in LETTERS else sympy.Symbol(name)
+        return LETTERS.get(name) or sympy.Symbol(name)
 
     def _raw(self) -> str:
         """The text of one token or one group, for a subscript or under an accent."""
@@ -199,13 +193,7 @@ class Expression:
             self.expect(")")
         else:
             value = self._argument()
-        if not (index.is_Integer and 2 <= index <= 100):
-            raise Unreadable("a root's index is not a whole number from 2 to 100")
-        if index % 2 and value.free_symbols:
-            return sympy.sign(value) * raise_to(sympy.Abs(value), 1 / index)
-        if index % 2 and value.is_extended_negative:
-            return -raise_to(-value, 1 / index)
-        return raise_to(value, 1 / index)
+        return root(value, index)
 
     def _function(self, name: str) -> Any:
         base = exponent = None
@@ -220,15 +208,7 @@ class Expression:
                 exponent = self._argument()
         else:
             argument = self._bare_argument()
-        if base is not None:
-            if name != "log":
-                raise Unreadable(f"{name} has no base")
-            value = divide(sympy.log(argument), sympy.log(base))
-        elif exponent == -1 and name in ("sin", "cos", "tan", "cot", "sec", "csc"):
-            return MAKERS["arc" + name](argument) if "arc" + name in MAKERS else self._refuse(self.next)
-        else:
-            value = MAKERS[name](argument)
-        return value if exponent is None else raise_to(value, exponent)
+        return apply(name, argument, base, exponent)
 
     def _bare_argument(self) -> Any:
         r"""What follows \sin without brackets: one product of numbers, letters, powers and fractions."""

@@ -16,7 +16,8 @@ from typing import Any
 import sympy
 
 from .math_expression import Expression
-from .math_tokens import CLOSING, OPENING, Token, Unreadable, normalise, split_unit, tokens, unwrap
+from .math_notation import Unreadable, normalise, split_unit, unwrap
+from .math_tokens import CLOSING, OPENING, Token, tokens
 
 RELATIONS = {"=": "=", "<": "<", ">": ">", "le": "<=", "ge": ">=", "ne": "!="}
 

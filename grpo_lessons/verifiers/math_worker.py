@@ -16,8 +16,8 @@ import sys
 import sympy.parsing.sympy_parser as sympy_parser
 
 from .math_equal import same
+from .math_notation import Unreadable
 from .math_reader import Words, read
-from .math_tokens import Unreadable
 
 MEMORY_BYTES = 1 << 30  # address space, where the system can limit it
 FORBIDDEN = ("os.system", "os.exec", "os.fork", "os.posix_spawn", "os.remove", "os.rename", "subprocess.", "socket.")

@@ -11,7 +11,7 @@ import pytest
 
 from grpo_lessons.verifiers import code as code_module
 from grpo_lessons.verifiers import verify_code, verify_code_batch
-from grpo_lessons.verifiers.code import extract_code
+from grpo_lessons.verifiers.code_answer import extract_code
 from grpo_lessons.verifiers.unfenced import run_unfenced
 
 

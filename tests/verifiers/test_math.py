@@ -58,6 +58,7 @@ EQUAL = {
     "a proper thousands group": ("1234", "1,234"),
     "a unit left out": (r"5\text{ cm}", "5"),
     "degrees left out": (r"90^\circ", "90"),
+    "a factor before bars": (r"2|x|", r"|2x|"),
     "words": (r"\text{even}", "Even"),
     "a box inside the block": ("42", r"\boxed{42}"),
 }
