@@ -40,9 +40,11 @@ class LivePlot:
         table = self.log.table
         fig, (axes,) = new_grid(1, 3, size=(10, 3.1))
         ink = colour(self.method)
-        _lines(axes[0], table, {"accuracy": ink, "reward_mean": GREY}, "share, or mean reward")
-        _lines(axes[1], table, {"length_mean": ink, "length_finished": GREY}, "length (tokens)")
-        _lines(axes[2], table, {"log_ratio_max": ink, "log_ratio_min": GREY}, "log ratio (nats)")
+        _lines(axes[0], table, {"accuracy": (ink, "right"), "reward_mean": (GREY, "reward")}, "share, or mean reward")
+        _lines(axes[1], table, {"length_mean": (ink, "all"), "length_finished": (GREY, "finished")}, "length (tokens)")
+        _lines(
+            axes[2], table, {"log_ratio_max": (ink, "largest"), "log_ratio_min": (GREY, "smallest")}, "log ratio (nats)"
+        )
         return fig
 
     def _show(self) -> None:
@@ -63,8 +65,8 @@ class LivePlot:
 
 
 def _lines(ax, table: pd.DataFrame, inks: dict, ylabel: str) -> None:
-    for name, ink in inks.items():
+    for name, (ink, label) in inks.items():
         if name in table:
-            ax.plot(table["step"], table[name], color=ink, linewidth=1.5, label=name.replace("_", " "))
+            ax.plot(table["step"], table[name], color=ink, linewidth=1.5, label=label)
     ax.set(xlabel="step (one rollout each)", ylabel=ylabel)
     label_lines(ax)

@@ -1,8 +1,9 @@
 """How the policy's ways of answering change while it trains."""
 
-from grpo_lessons.plots.style import INK, PALETTE, new_axes
+from grpo_lessons.plots.style import GREY, INK, PALETTE, new_axes
 
 PREFIX = "strategy_"
+SMALLEST = 8  # percent; a thinner band has no room for its name
 
 
 def strategy_shares(run, *, window: int = 1):
@@ -23,9 +24,12 @@ def strategy_shares(run, *, window: int = 1):
     ax.set(xlabel="step (one rollout each)", ylabel="share of completions (%)", ylim=(0, 100))
     ax.set_xlim(steps.min(), steps.max())
     tops = shares.cumsum(axis=1)
+    small = [name.removeprefix(PREFIX) for name in columns if shares[name].max() < SMALLEST]
+    if small:
+        ax.set_title(f"without a label, always below {SMALLEST} %: {', '.join(small)}", fontsize=9, color=GREY)
     for name in columns:
         here = shares[name].idxmax()
-        if shares[name][here] >= 8:
+        if shares[name][here] >= SMALLEST:
             middle = tops[name][here] - shares[name][here] / 2
             side = _side(steps[here], steps.min(), steps.max())
             words = name.removeprefix(PREFIX).replace("_", " ")

@@ -94,6 +94,12 @@ def test_a_missing_column_names_those_there_are():
         plots.compare_curves({"grpo": run()}, "entropy")
 
 
+def test_a_strategy_too_rare_for_a_label_is_named_in_the_title():
+    log = run()
+    log.table["strategy_hedge"] = 0.01
+    assert plots.strategy_shares(log).axes[0].get_title() == "without a label, always below 8 %: hedge"
+
+
 def test_strategies_need_their_columns():
     log = SimpleNamespace(table=run().table[["step", "accuracy"]])
     with pytest.raises(ValueError, match="strategy_"):
