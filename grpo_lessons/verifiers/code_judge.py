@@ -1,4 +1,4 @@
-"""From what a program's process wrote to one reason code per test: what is read here may be forged, and is only data."""
+"""From what a program wrote to one reason code per test: what is read here may be forged, and is only data."""
 
 from __future__ import annotations
 

@@ -40,7 +40,6 @@ _SYMBOLS = {
     "<=": r"\le ",
     ">=": r"\ge ",
     "!=": r"\ne ",
-    "{,}": "",
     r"\\": r"\\",  # the end of a row, whose second half must not be read as the next one
     r"\ ": " ",
     r"\,": " ",
@@ -62,8 +61,13 @@ _WRAPPERS = [
 _UNIT = re.compile(
     r"(?:\\(?:text|textrm|textbf|mathrm|mbox)\s*\{([^{}]*)\}(?:\s*\^\s*\{?\s*([23])\s*\}?)?|\^\s*\{?\s*(\\circ)\s*\}?)\s*$"
 )
-_HEDGES = re.compile(r"\b(?:or|and|not|no|maybe|perhaps|possibly|either|but|wrong|if|any)\b")
-_SPACED_THOUSANDS = re.compile(r"(?<![\d.,])\d{1,3}(?:\\[,!;]\s?\d{3})+(?![\d,])", re.ASCII)
+_DOLLARS = re.compile(r"(?:\\?\$\s*)+")
+_IS_UNIT = re.compile(r"[^\W\d_][^\d_]*")
+_NO_UNITS = re.compile(  # what changes the value or leaves it open
+    r"\b(?:or|and|not|no|maybe|perhaps|possibly|either|but|wrong|if|any|about"
+    r"|percent|per cent|percentage|half|halves|dozens?|hundreds?|thousands?|millions?|billions?|trillions?|pi)\b"
+)
+_SPACED_THOUSANDS = re.compile(r"(?<![\d.,])\d{1,3}(?:(?:\\[,!;]\s?|\{,\})\d{3})+(?![\d,])", re.ASCII)
 
 
 def unwrap(text: str) -> str:
@@ -103,14 +107,17 @@ def normalise(text: str) -> str:
 def split_unit(text: str) -> tuple[str, str]:
     """(the answer, its unit): a unit is what `\\text{...}` or a degree sign at the end, or `\\$` in front, says."""
     unit = ""
-    if text.startswith((r"\$", "$")):
-        text, unit = text.lstrip("\\$").lstrip(), "$"
+    if found := _DOLLARS.match(text):
+        text, unit = text[found.end() :], "$"
     while found := _UNIT.search(text):
         if not text[: found.start()].strip():
             break
         words, power, circle = found.groups()
-        if words and _HEDGES.search(words.lower()):
-            raise Unreadable(f"a hedge: {words!r}")
-        unit = ("degree" if circle else " ".join(words.lower().split()) + (power or "")) + unit
+        words = " ".join((words or "").lower().split())
+        if len(words) == 1 and words not in "acfghjklmnstvw":  # 10\mathrm{e} is a product
+            break
+        if words and (not _IS_UNIT.fullmatch(words) or _NO_UNITS.search(words)):
+            raise Unreadable(f"{words!r} is no unit")
+        unit = ("degree" if circle else words + (power or "")) + unit
         text = text[: found.start()].rstrip()
     return text, unit

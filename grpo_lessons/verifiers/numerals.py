@@ -18,6 +18,7 @@ from fractions import Fraction
 
 MAX_CHARACTERS = 1000
 MAX_EXPONENT = 1000  # of scientific notation, either sign
+MAX_LAYERS = 8  # of marks around a text
 
 ASCII = str.maketrans("−０１２３４５６７８９＋－．，／％", "-0123456789+-.,/%")
 _WRAPS = (("**", "**"), ("__", "__"), ("*", "*"), ("_", "_"), ("`", "`"), (r"\(", r"\)"), (r"\[", r"\]"))
@@ -71,9 +72,9 @@ def parse_number(text: str) -> tuple[Fraction | None, str]:
 
 
 def unwrap(text: str) -> str:
-    r"""Take off `\text{...}`, and marks, dollars and a box around the whole text."""
-    text, before = _TEXT.sub(r" \1 ", text).strip(), None
-    while text != before:
+    r"""Take off `\text{...}`, and marks, dollars and a box around the whole text, up to MAX_LAYERS of them."""
+    text = _TEXT.sub(r" \1 ", text).strip()
+    for _ in range(MAX_LAYERS):
         before = text
         for left, right in _WRAPS:
             if len(text) > len(left + right) and text.startswith(left) and text.endswith(right):
@@ -82,6 +83,8 @@ def unwrap(text: str) -> str:
             text = text[1:-1].strip()
         if text.startswith(r"\boxed{") and text.endswith("}"):
             text = text[len(r"\boxed{") : -1].strip()
+        if text == before:
+            break
     return text
 
 

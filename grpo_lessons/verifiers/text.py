@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from .answers import Extractor, extract_answer, read_answer
 from .base import Verdict
-from .numerals import unwrap
+from .numerals import MAX_LAYERS, unwrap
 
 MAX_CHARACTERS = 2000
 _QUOTES = (('"', '"'), ("'", "'"), ("“", "”"), ("‘", "’"), ("«", "»"), ("„", "“"))
@@ -23,9 +23,8 @@ def normalise_text(text: str) -> str:
 
     Composed and decomposed accents become equal (NFC), ß equals ss (case folding); "x²" stays apart from "x2".
     """
-    text, before = unwrap(text), None
-    while text != before:
-        before = text
+    text = unwrap(text)
+    for _ in range(MAX_LAYERS):
         if len(text) > 1 and text[-1] in ".!":
             text = text[:-1].rstrip()
         for left, right in _QUOTES:
