@@ -3,26 +3,25 @@
     python benchmarks/verifiers.py [--seconds 2]
 
 One thread, one process per verifier where it needs one, warm; the cases of a verifier in turn until the time is up,
-without those labelled "timeout", which measure their limit. verify_code_batch gets 256 copies of a small program.
-Then, if benchmarks/verifiers_math.py is there, agreement and speed against math-verify on one list.
-Prints tables and writes benchmarks/results/verifiers.md.
+without those labelled "timeout", which measure their limit. Then agreement and speed against math-verify on one list
+(benchmarks/verifiers_math.py). Prints tables and writes benchmarks/results/verifiers.md; many programs at a time are
+measured by benchmarks/code_grading.py.
 """
 
 import argparse
 import platform
-import sys
 import time
 import warnings
 from pathlib import Path
 from statistics import median
+
+import verifiers_math  # beside this file
 
 from grpo_lessons import verifiers
 from grpo_lessons.paths import data_dir
 from grpo_lessons.verifiers.report import read_cases, run_case
 
 HERE = Path(__file__).parent
-PROGRAM = "<answer>\ndef add(a, b):\n    return a + b\n</answer>"
-TESTS = ["assert add(1, 2) == 3", "assert add(-1, 1) == 0", "assert add(0, 0) == 0"]
 
 
 def verdicts_per_second(name: str, cases: list[dict], seconds: float) -> tuple[float, float]:
@@ -47,12 +46,6 @@ def speed_table(seconds: float) -> list[str]:
         rate, middle = verdicts_per_second(name, cases, seconds)
         lines.append(f"| {name} | {len(cases)} | {rate:,.0f} | {middle:,.0f} |")
         print(lines[-1], flush=True)
-    started = time.perf_counter()
-    verdicts = verifiers.verify_code_batch([PROGRAM] * 256, TESTS)
-    elapsed = time.perf_counter() - started
-    assert all(verdict.reward == 1.0 for verdict in verdicts)
-    lines += ["", f"verify_code_batch: 256 programs with 3 tests each in {elapsed:.2f} s."]
-    print(lines[-1], flush=True)
     return lines
 
 
@@ -63,11 +56,7 @@ def main() -> None:
     warnings.simplefilter("ignore")  # unreadable expected answers are among the cases
     lines = ["# Verifiers: speed", "", f"Python {platform.python_version()}, {platform.machine()}, one thread.", ""]
     lines += speed_table(given.seconds)
-    if (HERE / "verifiers_math.py").exists():
-        sys.path.insert(0, str(HERE))
-        import verifiers_math
-
-        lines += ["", *verifiers_math.section()]
+    lines += ["", *verifiers_math.section()]
     (HERE / "results" / "verifiers.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 

@@ -19,7 +19,7 @@ NAMES = sorted({case["verifier"] for case in CASES})
 @pytest.mark.parametrize("name", NAMES)
 def test_every_case_gets_its_labelled_reward_and_reason(name):
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=".*namespaces.*")  # a machine may refuse them; said in verify_code
+        warnings.simplefilter("ignore")  # of expected answers that cannot be read, and of systems without namespaces
         report = verify_cases(name, PATH)
     assert report.failures == []
     assert report.n >= 30
