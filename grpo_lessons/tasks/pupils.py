@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import random
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +21,7 @@ from tqdm.auto import tqdm
 
 from grpo_lessons.evaluation import evaluate
 from grpo_lessons.logprobs import token_logprobs
-from grpo_lessons.nano import make_nano
+from grpo_lessons.nano import Homework, make_nano
 from grpo_lessons.paths import data_dir
 from grpo_lessons.policies import load_policy, trainable_parameters
 from grpo_lessons.rollouts import roll_out
@@ -67,16 +68,32 @@ PUPILS = {
             for kind in ("one hop", "two hops")
             for share in (1.0, 0.0)
         },
-        {"batch_size": 64, "words": WORDS},
+        {"batch_size": 48, "words": WORDS},
     ),
 }
+
+
+def of_like_length(homework: Homework, batch_size: int, batches: int = 8) -> Homework:
+    """The same lines in another order: several batches are drawn at once and sorted, so that little is padding."""
+    waiting: list = []
+
+    def next_line(rng: random.Random):
+        if not waiting:
+            lines = [homework(rng) for _ in range(batch_size * batches)]
+            lines.sort(key=lambda line: sum(len(message["content"]) for message in line[0]) + len(line[1]))
+            parts = [lines[start : start + batch_size] for start in range(0, len(lines), batch_size)]
+            rng.shuffle(parts)
+            waiting.extend(line for part in parts for line in part)
+        return waiting.pop()
+
+    return next_line
 
 
 def raise_pupil(name: str, folder: Path, *, seed: int = 0, steps: int | None = None) -> dict[str, Any]:
     """Train a pupil and save it in `folder`; returns how it was made."""
     pupil = PUPILS[name]
     module, _, function = pupil.homework.partition(":")
-    homework = getattr(importlib.import_module(module), function)
+    homework = of_like_length(getattr(importlib.import_module(module), function), pupil.options["batch_size"])
     steps, losses, start = steps or pupil.steps, [], time.perf_counter()
     with tqdm(total=steps, unit="step", mininterval=5) as bar:
 
