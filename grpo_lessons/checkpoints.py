@@ -18,8 +18,9 @@ import warnings
 from pathlib import Path
 
 import torch
-from safetensors.torch import load_file, save
+from safetensors.torch import load, save
 
+from .adapters import save_model
 from .runlog import write_json
 
 PREFIX = "step-"
@@ -41,11 +42,27 @@ def save_checkpoint(directory: Path, step: int, model, optimizer, *, dev_accurac
         "optimizer": _write(temporary / "optimizer.safetensors", optimizer_tensors(optimizer)),
     }
     write_json(temporary / "state.json", {"step": step, "dev_accuracy": dev_accuracy, "sha256": digests})
+    _move_into_place(temporary, final)
+    return final
+
+
+def save_policy(final: Path, policy) -> None:
+    """Write model and tokenizer for `load_policy`: the whole folder is there or none."""
+    temporary = final.with_name(f"writing-{final.name}")
+    shutil.rmtree(temporary, ignore_errors=True)
+    save_model(policy.model, temporary)
+    policy.tokenizer.save_pretrained(temporary)
+    for path in temporary.iterdir():
+        with path.open("rb+") as file:
+            os.fsync(file.fileno())
+    _move_into_place(temporary, final)
+
+
+def _move_into_place(temporary: Path, final: Path) -> None:
     _flush_directory(temporary)
     shutil.rmtree(final, ignore_errors=True)
     os.replace(temporary, final)
     _flush_directory(final.parent)
-    return final
 
 
 def load_latest(directory: Path, model, optimizer) -> int:
@@ -55,10 +72,8 @@ def load_latest(directory: Path, model, optimizer) -> int:
     """
     for path in reversed(list_checkpoints(directory)):
         try:
-            state = json.loads((path / "state.json").read_text())
-            weights = _read(path / "weights.safetensors", state["sha256"]["weights"])
-            moments = _read(path / "optimizer.safetensors", state["sha256"]["optimizer"])
-        except (OSError, ValueError, KeyError) as error:
+            state, weights, moments = read_checkpoint(path)
+        except (OSError, ValueError, KeyError, TypeError) as error:
             warnings.warn(f"checkpoint {path.name} is damaged ({error}); trying the one before", stacklevel=2)
             continue
         parameters = trainable(model)
@@ -72,6 +87,14 @@ def load_latest(directory: Path, model, optimizer) -> int:
     return 0
 
 
+def read_checkpoint(path: Path) -> tuple[dict, dict[str, torch.Tensor], dict[str, torch.Tensor]]:
+    """state.json, weights and optimizer tensors; an error if a part is missing or is not what was written."""
+    state = json.loads((path / "state.json").read_text())
+    if path.name != f"{PREFIX}{state['step']:06d}":
+        raise ValueError(f"state.json names step {state['step']}")
+    return state, *(_read(path / f"{part}.safetensors", state["sha256"][part]) for part in ("weights", "optimizer"))
+
+
 def list_checkpoints(directory: Path) -> list[Path]:
     """The checkpoints of a run directory, oldest first."""
     return sorted((directory / "checkpoints").glob(f"{PREFIX}[0-9]*"))
@@ -83,9 +106,9 @@ def prune(directory: Path, keep: int) -> None:
     scores = {path: _dev_accuracy(path) for path in paths}
     scored = [path for path in paths if scores[path] is not None]
     best = max(scored, key=lambda path: scores[path], default=None)
-    for path in paths[:-keep]:
-        if path != best:
-            shutil.rmtree(path, ignore_errors=True)
+    leftovers = list((directory / "checkpoints").glob("writing-*"))
+    for path in [*(path for path in paths[:-keep] if path != best), *leftovers]:
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def _dev_accuracy(path: Path) -> float | None:
@@ -120,10 +143,10 @@ def _write(path: Path, tensors: dict[str, torch.Tensor]) -> str:
 
 
 def _read(path: Path, digest: str) -> dict[str, torch.Tensor]:
-    found = hashlib.sha256(path.read_bytes()).hexdigest()
-    if found != digest:
+    content = path.read_bytes()
+    if hashlib.sha256(content).hexdigest() != digest:
         raise ValueError(f"{path.name} has another content than when it was written")
-    return load_file(path)
+    return load(content)
 
 
 def _flush_directory(path: Path) -> None:

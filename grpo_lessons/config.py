@@ -45,7 +45,7 @@ class TrainConfig:
     eval_every: int = 0
     eval_n: int = 200
     eval_splits: tuple[str, ...] = ("dev",)
-    checkpoint_every: int = 0
+    checkpoint_every: int = 10
     keep_checkpoints: int = 2
     seed: int = 0
 

@@ -41,7 +41,7 @@ def examine() -> list[Check]:
 def _machine() -> list[Check]:
     import psutil
 
-    from .runlog import cpu_name
+    from .machine import cpu_name
 
     memory = psutil.virtual_memory().total / 2**30
     python_ok = sys.version_info >= (3, 11)

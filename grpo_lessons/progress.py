@@ -18,10 +18,16 @@ def progress_bar(total: int, done: int, title: str) -> Iterator[Callable[[dict],
     with tqdm(total=total, initial=done, desc=title, unit="step", disable=not sys.stderr.isatty()) as bar:
 
         def advance(metrics: dict) -> None:
-            bar.set_postfix_str(f"reward {metrics['reward_mean']:.2f}, length {metrics['length_mean']:.1f}")
+            bar.set_postfix_str(f"reward {reward_of(metrics)}, length {metrics['length_mean']:.1f}")
             bar.update()
 
         yield advance
+
+
+def reward_of(metrics: dict) -> str:
+    """The mean reward of a step, "-" where no completion got one."""
+    value = metrics["reward_mean"]
+    return "-" if value is None else f"{value:.2f}"
 
 
 def in_notebook() -> bool:
@@ -44,6 +50,6 @@ def _notebook_line(total: int, done: int, title: str) -> Callable[[dict], None]:
     def advance(metrics: dict) -> None:
         nonlocal count
         count += 1
-        handle.update(line(f"{count}/{total} steps, reward {metrics['reward_mean']:.2f}"))
+        handle.update(line(f"{count}/{total} steps, reward {reward_of(metrics)}"))
 
     return advance

@@ -1,10 +1,11 @@
 """What a run did: metrics in memory, and the same lines in a run directory that can be read while it goes on.
 
-    run.json           settings, policy, task, versions, hardware, date
+    run.json           settings, policy, task, versions, hardware, state of the code
     metrics.jsonl      one line a step, deterministic: the same seed on the same machine writes the same bytes
-    system.jsonl       one line a step: seconds by phase, memory
+    system.jsonl       one line a step: seconds and peak memory by phase
     evals.jsonl        one line an evaluation
     completions.jsonl  a few completions of each step
+    events.jsonl       begun, resumed, stopped (with the reason), finished
     checkpoints/       see checkpoints.py
     policy/            the trained policy, loadable by `load_policy(run_dir / "policy")`
 
@@ -16,14 +17,10 @@ from __future__ import annotations
 
 import json
 import os
-import platform
-from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 STREAMS = ("metrics", "system", "evals", "completions")
-LIBRARIES = ("grpo-lessons", "torch", "transformers", "peft", "bitsandbytes", "unsloth")
 
 
 class RunLog:
@@ -35,16 +32,26 @@ class RunLog:
     def __init__(self, header: dict[str, Any], run_dir: str | Path | None = None):
         self.header = header
         self.run_dir = Path(run_dir) if run_dir else None
-        self.lines: dict[str, list[dict]] = {name: [] for name in STREAMS}
+        self.lines: dict[str, list[dict]] = {name: [] for name in (*STREAMS, "events")}
 
     @property
     def table(self):
-        """DataFrame, one row a step: deterministic columns only."""
+        """DataFrame, one row a step: deterministic columns only.
+
+        reward_mean, reward_std, unscored, accuracy, dead_groups, truncated: shares and means over the rollout;
+        length_mean, length_finished: tokens; entropy: nats a token, of the sampling distribution;
+        loss, grad_norm (before clipping), clip_fraction, approx_kl: means over the step's updates; grad_norm_max;
+        log_ratio_min, _max: over the tokens of all updates, log_ratio_q01, _q99: of the last one;
+        sampler_gap: largest difference of log-probabilities between sampler and first training forward;
+        weight_norm: of the trainable weights after the step; learning_rate; tokens; kl_reference and mean_weight where
+        the method has them; reason_CODE and strategy_NAME: shares of the completions.
+        Tokens of rows that took no forward pass (advantage 0) are not among those of the ratios.
+        """
         return self._frame("metrics")
 
     @property
     def system(self):
-        """DataFrame, one row a step: seconds_sample, seconds_score, seconds_update, memory_mb."""
+        """DataFrame, one row a step: seconds_PHASE and memory_PHASE_mb of sample, score and update (see clock.py)."""
         return self._frame("system")
 
     @property
@@ -65,24 +72,37 @@ class RunLog:
         return frame.fillna(dict.fromkeys(shares, 0.0))
 
     def add(self, stream: str, line: dict[str, Any]) -> None:
-        """Append one line to a stream, and to its file at once."""
-        self.lines[stream].append(line)
+        """Append one line to a stream, and to its file at once. ValueError for NaN and infinity."""
+        text = json.dumps(line, ensure_ascii=False, allow_nan=False) + "\n"
         if self.run_dir:
             with (self.run_dir / f"{stream}.jsonl").open("a", encoding="utf-8") as file:
-                file.write(json.dumps(line, ensure_ascii=False) + "\n")
+                file.write(text)
+        self.lines[stream].append(line)
 
-    def open_directory(self) -> None:
-        """Create the run directory and its run.json."""
+    def event(self, event: str, **details: Any) -> None:
+        """Append to events.jsonl, with the number of steps done."""
+        self.add("events", {"step": len(self.lines["metrics"]), "event": event, **details})
+
+    def sync(self) -> None:
+        """Flush every stream to the disk, so that a checkpoint never outlives the lines before it."""
+        for path in self.run_dir.glob("*.jsonl"):
+            with path.open("rb+") as file:
+                os.fsync(file.fileno())
+
+    def write_header(self) -> None:
+        """Create the run directory, if need be, and its run.json."""
         self.run_dir.mkdir(parents=True, exist_ok=True)
         write_json(self.run_dir / "run.json", self.header)
 
     def rewind(self, step: int) -> None:
-        """Forget what came after the first `step` steps, as a resumed run will do it again."""
-        for name in STREAMS:
-            self.lines[name] = [line for line in self.lines[name] if line["step"] <= step]
-            if self.run_dir:
-                text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in self.lines[name])
-                replace_file(self.run_dir / f"{name}.jsonl", text.encode())
+        """Forget what came after the first `step` steps, as a resumed run will do it again; -1 forgets everything.
+
+        Events stay. Every file is written anew, without the last line that a kill may have cut off.
+        """
+        for name, lines in self.lines.items():
+            kept = self.lines[name] = [line for line in lines if line["step"] <= step or name == "events"]
+            text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in kept)
+            replace_file(self.run_dir / f"{name}.jsonl", text.encode())
 
     @classmethod
     def load(cls, run_dir: str | Path) -> RunLog:
@@ -91,7 +111,7 @@ class RunLog:
         if not (run_dir / "run.json").is_file():
             raise FileNotFoundError(f"{run_dir} is not a run directory: it has no run.json")
         log = cls(json.loads((run_dir / "run.json").read_text(encoding="utf-8")), run_dir)
-        for name in STREAMS:
+        for name in log.lines:
             path = run_dir / f"{name}.jsonl"
             log.lines[name] = read_lines(path) if path.is_file() else []
         return log
@@ -121,34 +141,3 @@ def replace_file(path: Path, content: bytes) -> None:
         file.flush()
         os.fsync(file.fileno())
     os.replace(temporary, path)
-
-
-def describe_machine() -> dict[str, str]:
-    """Versions, processor, accelerator and date: what a recorded number must carry."""
-    import torch
-
-    versions = {}
-    for name in LIBRARIES:
-        try:
-            versions[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    device = torch.cuda.get_device_name() if torch.cuda.is_available() else "no GPU"
-    return {
-        "date": datetime.now(UTC).strftime("%Y-%m-%d"),
-        "python": platform.python_version(),
-        **versions,
-        "hardware": f"{cpu_name()}, {os.cpu_count()} cores, {device}",
-        "threads": str(torch.get_num_threads()),
-    }
-
-
-def cpu_name() -> str:
-    """The processor's name where the system tells it."""
-    try:
-        for line in Path("/proc/cpuinfo").read_text().split("\n"):
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    except OSError:
-        pass
-    return platform.processor() or platform.machine()
