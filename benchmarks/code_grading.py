@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from statistics import median
 
-from grpo_lessons.verifiers import verify_code, verify_code_batch
+from grpo_lessons.verifiers import code, verify_code, verify_code_batch
 
 N = 256
 FRESH = 64
@@ -42,12 +42,16 @@ def main() -> None:
         verify_code(completion, test)
         single.append(time.perf_counter() - started)
     rows.append(("one program, median of 100", median(single)))
-    batches = []
+    code._pool(False).close()
+    batches, before = [], sum(os.times()[:4])
     for _ in range(5):
         started = time.perf_counter()
         verdicts = verify_code_batch(completions, tests)
         batches.append(time.perf_counter() - started)
         assert [verdict.reward for verdict in verdicts] == [float(n % 2 == 0) for n in range(N)]
+    code._pool(False).close()  # only ended processes are counted
+    cpu = sum(os.times()[:4]) - before
+    rows.append((f"CPU time of all processes for {N} programs, mean of 5", cpu / 5))
     rows += [(f"{N} programs, median of 5", median(batches)), (f"{N} programs, slowest of 5", max(batches))]
     started = time.perf_counter()
     for completion in completions[:FRESH]:

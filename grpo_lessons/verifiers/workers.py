@@ -73,7 +73,7 @@ class Worker:
         try:
             self._process.stdin.write(json.dumps(message).encode() + b"\n")
             self._process.stdin.flush()
-        except OSError as error:
+        except (OSError, ValueError) as error:  # a broken pipe, or one that `stop` closed
             raise WorkerDied from error
         return self._next(limit_s)
 
@@ -173,7 +173,7 @@ class WorkerPool:
             self._slots.put(worker)
 
     def close(self) -> None:
-        """Stop every worker; a later `ask` starts new ones."""
+        """Stop every worker, while no `ask` is under way; a later one starts new ones."""
         for worker in list(self._workers):
             self._stop(worker)
 

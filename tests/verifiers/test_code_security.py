@@ -1,9 +1,12 @@
 """A hostile program gets nothing and leaves nothing: with namespaces and, where they are refused, with the filter."""
 
 # ruff: noqa: E501  (programs on one line each)
+import contextlib
 import functools
 import os
+import shutil
 import socket
+import subprocess
 import sys
 import threading
 import time
@@ -14,7 +17,7 @@ import pytest
 
 from grpo_lessons.verifiers import code as code_module
 from grpo_lessons.verifiers import verify_code
-from grpo_lessons.verifiers.workers import WorkerPool, system_environment
+from grpo_lessons.verifiers.workers import WorkerDied, WorkerPool, system_environment
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="Linux is where programs are isolated")
 SANDBOX = Path(code_module.__file__).parent / "sandbox"
@@ -166,6 +169,70 @@ def test_nothing_survives_a(mode, bomb):
     while processes() - before:
         assert time.monotonic() < deadline, "a process of the program is left"
         time.sleep(0.02)
+
+
+def test_a_sleeping_program_ends_with_the_process_that_started_it(mode):
+    before = processes()
+    worker = POOLS[mode]._start()
+    worker.hello()
+    request = {"source": "import time\ntime.sleep(30)", "calls": [], "setup": "", "stdin": None}
+    request |= {"compile_only": False, "timeout_s": 30.0, "memory_mb": 512}
+    ended = []
+
+    def wait():
+        with contextlib.suppress(WorkerDied):
+            worker.ask(request, 30.0)
+        ended.append(True)
+
+    waiting = threading.Thread(target=wait)
+    waiting.start()
+    while len(processes() - before) < 3:  # the warm parent, the supervisor, the program
+        time.sleep(0.02)
+    POOLS[mode]._stop(worker)
+    waiting.join(2)
+    assert ended == [True]
+    deadline = time.monotonic() + 2
+    while processes() - before:
+        assert time.monotonic() < deadline, "a process of the program is left"
+        time.sleep(0.02)
+
+
+SYSTEM_PYTHON = "/usr/bin/python3"  # one that another user may run
+
+
+def system_python_is_recent():
+    if os.geteuid() != 0 or not (shutil.which("setpriv") and os.path.exists(SYSTEM_PYTHON)):
+        return False
+    version = subprocess.run(
+        [SYSTEM_PYTHON, "-c", "import sys; print(sys.version_info >= (3, 11))"], capture_output=True
+    )
+    return version.stdout == b"True\n"
+
+
+@pytest.mark.skipif(not system_python_is_recent(), reason="needs root, setpriv and a recent python3 of the system")
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--reuid=1000", "--regid=1000", "--clear-groups"],
+        ["--bounding-set=-sys_admin", "--inh-caps=-sys_admin"],
+        ["--bounding-set=-all", "--inh-caps=-all"],
+    ],
+    ids=["an ordinary user", "root without the right to mount", "root without any right"],
+)
+def test_the_same_walls_hold_for(options, monkeypatch):
+    command = ["setpriv", *options, SYSTEM_PYTHON, "-S", "-s", "-P", "-B", str(SANDBOX)]
+    monkeypatch.setattr(code_module, "_asker", lambda _: WorkerPool(command, system_environment(), 1).ask)
+    assert outcome(attempt("1 + 1")) == "correct"
+    for statements in (
+        f"open('/tmp/escaped-{os.getpid()}', 'w')",
+        "import os\nos.fork()",
+        "import _socket\n_socket.socket(2, 1)",
+        "open('/etc/passwd')",
+        "bytearray(4 << 30)",
+        "import os\nos.kill(-1, 9)",
+    ):
+        assert outcome(attempt(statements)) == "wrong"
+    assert not os.path.exists(f"/tmp/escaped-{os.getpid()}")
 
 
 def test_memory_is_given_back_after_a_hog(mode):

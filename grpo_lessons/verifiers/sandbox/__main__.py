@@ -59,6 +59,7 @@ def serve(*, namespaces: bool) -> None:
 
 
 def supervise(null: int, *, namespaces: bool, filtered: bool) -> int:
+    isolation.die_with_parent()
     line = read_line(0)
     if not line:
         return 1
@@ -128,6 +129,7 @@ def become_program(request: dict, null: int, results: int, work: str, *, files: 
         os.closerange(RESULTS + 1, 256)
         isolation.limit(seconds=int(request["timeout_s"]) + 2, memory_mb=request["memory_mb"])
         isolation.drop_privileges()
+        isolation.die_with_parent()
         os.chdir(work)
         if filtered:
             syscalls.install(files=files)

@@ -10,6 +10,7 @@ import contextlib
 import ctypes
 import os
 import resource
+import signal
 import sysconfig
 from pathlib import Path
 
@@ -21,7 +22,7 @@ NEWNS, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET = 0x20000, 0x4000000, 0x8000000, 
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_BIND, MS_REC, MS_PRIVATE = 1, 2, 4, 8, 0x1000, 0x4000, 0x40000
 SYS_MOUNT_SETATTR, AT_FDCWD, AT_RECURSIVE = 442, -100, 0x8000  # the same number on every architecture
 SYS_CAPSET = {"x86_64": 126, "aarch64": 91}
-PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS = 4, 38
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS = 1, 4, 38
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -68,7 +69,9 @@ def _enter_small_root() -> None:
     prefix, stdlib = Path(sysconfig.get_config_var("installed_base")), Path(sysconfig.get_path("stdlib"))
     shown = ["/lib", "/lib64", "/usr/lib", "/usr/lib64", str(prefix / "lib"), str(stdlib), "/usr/share/zoneinfo"]
     hidden = [stdlib / "site-packages", stdlib / "dist-packages", Path("/usr/lib/python3/dist-packages")]
-    root = next(place for place in ("/mnt", "/media", "/tmp") if _clear_of(place, shown))
+    root = next((place for place in ("/mnt", "/media", "/tmp") if _clear_of(place, shown)), None)
+    if root is None:
+        raise OSError("no directory to build a root on")
     mount("tmpfs", root, "tmpfs", MS_NOSUID, "size=1m,mode=755")
     for source in shown:
         target = Path(root + source)
@@ -109,6 +112,12 @@ def hide_memory() -> None:
     """No other process of the same user reads this one's memory or environment through /proc."""
     if hasattr(libc, "prctl"):
         libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
+
+
+def die_with_parent() -> None:
+    """SIGKILL when the parent ends (Linux); a change of user takes this back."""
+    if hasattr(libc, "prctl"):
+        libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 def limit(*, seconds: int, memory_mb: int) -> None:
