@@ -14,7 +14,7 @@ from grpo_lessons.nano import make_nano
 from grpo_lessons.policies import Policy
 from grpo_lessons.rollouts import sample_groups
 from grpo_lessons.tasks import Problem
-from grpo_lessons.tasks.lookup_qa import calculate
+from grpo_lessons.tasks.lookup_tools import calculate
 from grpo_lessons.tool_rollouts import sample_tool_groups
 from grpo_lessons.trainer import train
 from grpo_lessons.verifiers import verify_integer

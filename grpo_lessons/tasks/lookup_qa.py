@@ -10,62 +10,27 @@ from __future__ import annotations
 
 import random
 import re
-import sqlite3
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cache
 
-from grpo_lessons.environments import ToolError, Tools, count_calls
+from grpo_lessons.environments import Tools, count_calls
 from grpo_lessons.tool_rollouts import ToolRollouts, sample_tool_groups
 from grpo_lessons.verifiers import Verdict, extract_answer
-from grpo_lessons.verifiers.countdown import evaluate
 from grpo_lessons.verifiers.text import verify_text
 
 from .base import SPLITS, Problem
-from .world import Article, load_world
+from .lookup_tools import Encyclopedia, calculate
+from .world import load_world
 
 SPLIT_SEED = 2024
 DEV_SHARE, HELD_OUT_SHARE = 0.1, 0.2
 KINDS = ("one hop", "two hops", "difference")
-QUERY_WORDS = 8
 
 PROMPT = """{note}{question}
 You may search an encyclopedia by writing <call>search: words</call>, and calculate by writing \
 <call>calculate: 3*(4+5)</call>. The result then stands between <result> and </result>, and you go on. You have \
 {max_calls} calls. Write the answer alone, one name or number, between <answer> and </answer>."""
-
-
-class Encyclopedia:
-    """Full-text search (SQLite FTS5, ranked by BM25) over articles; a hit in the title counts ten times."""
-
-    def __init__(self, articles: Sequence[Article], results: int = 1):
-        self.results = results
-        self.database = sqlite3.connect(":memory:", check_same_thread=False)
-        self.database.execute("CREATE VIRTUAL TABLE articles USING fts5(title, text)")
-        self.database.executemany("INSERT INTO articles VALUES (?, ?)", [(a.title, a.text) for a in articles])
-        self.database.execute("PRAGMA query_only = ON")
-
-    def search(self, query: str) -> str:
-        """The texts of the best articles that hold any word of the query, or "".
-
-        Only words are looked for, each in quotes: operators and SQL in a query mean nothing.
-        """
-        words = re.findall(r"[^\W_]+", query)[:QUERY_WORDS]
-        if not words:
-            return ""
-        rows = self.database.execute(
-            "SELECT text FROM articles WHERE articles MATCH ? ORDER BY bm25(articles, 10.0, 1.0), rowid LIMIT ?",
-            (" OR ".join(f'"{word}"' for word in words), self.results),
-        )
-        return " ".join(text for (text,) in rows)
-
-
-def calculate(expression: str) -> str:
-    """The exact value of an expression of integers, + - * / and brackets: "7/2" for 7/2. ToolError otherwise."""
-    value, reason = evaluate(expression)
-    if value is None:
-        raise ToolError(f"{expression!r} cannot be calculated: {reason}")
-    return str(value)
 
 
 class LookupQA:

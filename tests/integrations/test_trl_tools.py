@@ -7,7 +7,7 @@ from transformers.utils import get_json_schema
 from grpo_lessons.environments import Tools
 from grpo_lessons.integrations.trl_tools import trl_rollout, trl_tools
 from grpo_lessons.nano import make_nano
-from grpo_lessons.tasks.lookup_qa import calculate
+from grpo_lessons.tasks.lookup_tools import calculate
 
 DESCRIPTIONS = {"calculate": "Compute an expression.", "find": "Find a word."}
 
