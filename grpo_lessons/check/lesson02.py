@@ -1,9 +1,10 @@
-"""Checks of lesson 02: the strict extractor and the reward that stands on it."""
+"""Checks of lesson 02: the strict extractor, the reward that stands on it, and inputs that break the museum."""
 
 import re
 
 from grpo_lessons import verifiers
 from grpo_lessons.check.base import Exercise
+from grpo_lessons.check.museum_pairs import BREAKERS, REFERENCES, outcomes
 
 BLOCK = re.compile(r"<answer>(.*?)</answer>", re.DOTALL)
 
@@ -151,4 +152,34 @@ reward = Exercise(
             r"`\d` also matches digits of other scripts, such as ٤٢; write [0-9].",
         ),
     ),
+)
+
+
+break_museum = Exercise(
+    name="02.break_museum",
+    todo="for each exhibit return a pair (completion, expected) that it judges wrongly.",
+    right=BREAKERS.get,
+    inputs=((tuple(REFERENCES),),),
+    wrong=(
+        (
+            lambda name: ("<answer>42</answer>", 42),
+            "exhibit and library both accept that; it needs a right answer that the exhibit refuses, or a wrong one "
+            "that it accepts.",
+        ),
+        (
+            lambda name: ("<answer>41</answer>", 42),
+            "exhibit and library both reject that; it needs a wrong answer that the exhibit accepts, or a right one "
+            "that it refuses.",
+        ),
+        (
+            lambda name: ("I considered 42, it is <answer>40</answer>", 42),
+            "one input does not break them all: every exhibit has a fault of its own, and its docstring names it.",
+        ),
+        (
+            lambda name: ("42", 42),
+            "put the answer into a block, `<answer>...</answer>`: break the reading, not the rule.",
+        ),
+        (lambda name: "<answer>142</answer>", "return a pair: the completion, and the number that is expected."),
+    ),
+    measure=outcomes,
 )

@@ -1,6 +1,6 @@
 r"""A museum of broken verifiers. Do not use them: each shows one fault that real reward functions have had.
 
-Only the lessons and the tests import this module. Every exhibit takes (completion, expected) and returns a bool;
+Only the lessons, their checks and the tests import this module. Every exhibit takes (completion, expected) and returns a bool;
 its docstring names an input that it gets wrong.
 """
 

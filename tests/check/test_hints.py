@@ -51,6 +51,20 @@ def reward_by_characters(completion, expected):
     return 1 if int(text) == expected else 0
 
 
+def other_inputs_for_the_museum(exhibit):
+    if exhibit == "substring_match":
+        return "42? <answer>41</answer>", "42"
+    if exhibit == "dot_without_newline":
+        return ["two lines <answer>7\n</answer>", 7]
+    if exhibit == "dollar_with_multiline":
+        return "<answer>7</answer>\n<answer>8</answer>", 7
+    if exhibit == "isdigit_integer":
+        return "<answer>4²</answer>", 42
+    if exhibit == "float_equality":
+        return "<answer>0.30</answer>", "0.30000000000000001"
+    return "<answer>29.1</answer>", 29
+
+
 def bandit_by_autograd(theta, arms, rewards):
     theta = theta.clone().requires_grad_()
     objective = ((rewards - rewards.mean()) * theta.log_softmax(0)[arms]).mean()
@@ -165,6 +179,7 @@ ANOTHER_HAND = {
     "01.repair_advantages": advantages_of_complete_rows,
     "02.extract": extract_with_fullmatch,
     "02.reward": reward_by_characters,
+    "02.break_museum": other_inputs_for_the_museum,
     "03.reinforce_gradient": bandit_by_autograd,
     "03.completion_logprobs": logprobs_by_loop,
     "03.repair_mask": mask_by_loop,
