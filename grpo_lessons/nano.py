@@ -26,7 +26,7 @@ from .paths import data_dir
 
 Homework = Callable[[random.Random], tuple[list[dict[str, str]], str]]
 
-STEPS, BATCH_SIZE = 800, 128
+STEPS, BATCH_SIZE = 1500, 64
 PAD, START, END = "<|endoftext|>", "<|im_start|>", "<|im_end|>"
 # One token each, but no special ones: a decoder that skips special tokens keeps them.
 WORDS = ("<answer>", "</answer>", "system", "user", "assistant")

@@ -44,8 +44,8 @@ Raw logits of sampled tokens (1024 completions of dev sums, temperature 1), quan
 | {quantile_line} |
 | {quantile_row} |
 
-- Default constants (alpha 2, tau 9, mu 0.25): weights {paper}. That is nearly GRPO.
-- Own constants, `weights.constants_from_quantiles`: {constants}: weights {own} before normalisation.
+- Default constants (alpha 2, tau 9, mu 0.25): weights {paper}, before normalisation.
+- Own constants, `weights.constants_from_quantiles`: {constants}: weights {own}, before normalisation.
   `grpo_lessons.nano.sg_options()` returns them with `normalize=True`.
 """
 
