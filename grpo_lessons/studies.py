@@ -89,21 +89,25 @@ def studies() -> dict[str, Study]:
     """All recorded studies by name."""
     rates = {f"{rate:.0e}": {"learning_rate": rate, "steps": 60} for rate in (2e-4, 5e-4, 1e-3, 2e-3)}
     steep = {rate: rates[rate] for rate in ("5e-04", "1e-03")}
-    sizes = {f"{n} sums": {"steps": 80, "train_problems": n} for n in (16, 64, 256)} | {"all sums": {"steps": 80}}
+    sizes = {f"{n} sums": {"steps": 60, "train_problems": n} for n in (16, 64, 256)}
+    everything = {"all sums": {"steps": 60}}
     gmpo = methods("gmpo", "gmpo_no_clip", "gmpo_narrow", "gmpo_wide", "gmpo_sequence_clip")
     sharp = methods("grpo", "grpo_sg", "ar", "lopti", "high_entropy")
     paper = {"grpo_sg, paper's constants": {"method": "grpo_sg", "method_options": {}}}
     return {
         "ladder": Study("How does each method bend as the learning rate rises?", grid(methods("grpo", "gmpo"), rates)),
         "gmpo_ablation": Study("What does GMPO's clip do, and where?", grid(gmpo, steep)),
-        "sharpness": Study("Do token weights help on sums that were never trained on?", grid(sharp | paper, sizes)),
+        "sharpness": Study(
+            "Do token weights help on sums that were never trained on?",
+            [*grid(sharp | paper, sizes), *grid(methods("grpo", "grpo_sg"), everything)],
+        ),
         "lengths": Study(
             "Do wrong answers grow longer under GRPO than under Dr. GRPO?",
-            grid(methods("grpo", "dr_grpo", "dapo"), {"default": {"steps": 80}}, seeds=range(5)),
+            grid(methods("grpo", "dr_grpo", "dapo"), {"default": {"steps": 60}}, seeds=range(5)),
         ),
         "three_methods": Study(
             "Do GRPO, GMPO and GRPO-SG reach 95 % with default settings?",
-            grid(methods("grpo", "gmpo", "grpo_sg"), {"default": {"steps": 100}}, seeds=range(5)),
+            grid(methods("grpo", "gmpo", "grpo_sg"), {"default": {"steps": 80}}, seeds=range(5)),
             n=1000,
         ),
     }
