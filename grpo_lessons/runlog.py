@@ -39,7 +39,8 @@ class RunLog:
         """DataFrame, one row a step: deterministic columns only.
 
         reward_mean, reward_std, unscored, accuracy, dead_groups, truncated: shares and means over the rollout;
-        length_mean, length_finished: tokens; entropy: nats a token, of the sampling distribution;
+        length_mean, length_finished, length_right, length_wrong (by the task's verifier): tokens;
+        entropy: nats a token, of the sampling distribution;
         loss, grad_norm (before clipping), clip_fraction, approx_kl: means over the step's updates; grad_norm_max;
         log_ratio_min, _max: over the tokens of all updates, log_ratio_q01, _q99: of the last one;
         sampler_gap: largest difference of log-probabilities between sampler and first training forward;

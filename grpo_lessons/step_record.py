@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 
 from .rollouts import Rollouts
@@ -14,7 +15,7 @@ def step_metrics(rollouts: Rollouts, scores: Scores, advantages: Tensor, updates
     reward_mean and reward_std are None in a step in which no completion got a reward.
     """
     rewards, lengths = scores.rewards[~scores.rewards.isnan()], rollouts.lengths
-    finished = lengths[rollouts.finished]
+    right = torch.tensor([reason == "correct" for reason in scores.verdicts])
     return {
         "step": step,
         "reward_mean": float(rewards.mean()) if len(rewards) else None,
@@ -24,13 +25,19 @@ def step_metrics(rollouts: Rollouts, scores: Scores, advantages: Tensor, updates
         "dead_groups": float((advantages == 0).all(1).float().mean()),
         "truncated": float((~rollouts.finished).float().mean()),
         "length_mean": float(lengths.mean()),
-        "length_finished": float(finished.mean()) if len(finished) else None,
+        "length_finished": _mean(lengths[rollouts.finished]),
+        "length_right": _mean(lengths[right]),
+        "length_wrong": _mean(lengths[~right]),
         "entropy": float(rollouts.entropy.sum() / rollouts.mask.sum()),
         **updates,
         "tokens": int(lengths.sum()),
         **{f"reason_{code}": share for code, share in scores.reasons.items()},
         **{f"strategy_{name}": share for name, share in scores.strategies.items()},
     }
+
+
+def _mean(values: Tensor) -> float | None:
+    return float(values.mean()) if len(values) else None
 
 
 def sample_rows(rollouts: Rollouts, scores: Scores, step: int, problems: int = 2, each: int = 2) -> list[dict]:
