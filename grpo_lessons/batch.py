@@ -10,13 +10,15 @@ from torch import Tensor
 
 @dataclass
 class Batch:
-    """Rows of a rollout as the loss needs them: prompts (B, S), the rest (B, T), advantages (B,).
+    """Rows of a rollout as the loss needs them: prompts (B, S), groups and advantages (B,), the rest (B, T).
 
+    groups: rows with the same number answer the same prompt.
     mask leaves out completions without a reward, and truncated ones if the settings say so.
     """
 
     prompt_ids: Tensor
     prompt_mask: Tensor
+    groups: Tensor
     completion_ids: Tensor
     mask: Tensor
     logp_old: Tensor
@@ -39,7 +41,7 @@ class Batch:
             key: None if (t := getattr(self, key)) is None else t[:, :T]
             for key in ("completion_ids", "mask", "logp_old", "logp_ref")
         }
-        return Batch(**prompts, **rest, advantages=self.advantages), T
+        return Batch(**prompts, **rest, groups=self.groups, advantages=self.advantages), T
 
     @property
     def lengths(self) -> Tensor:

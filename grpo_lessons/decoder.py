@@ -73,15 +73,24 @@ class FastDecoder:
 
     def expand(self, group_size: int) -> None:
         """Repeat each sequence group_size times: row p becomes rows p*G ... p*G + G-1."""
-        self._select(lambda t: t.repeat_interleave(group_size, dim=0))
+
+        def wider(t: Tensor) -> Tensor:
+            new = t.new_empty(len(t) * group_size, *t.shape[1:])
+            new[:, :, : self.length] = t[:, :, : self.length].repeat_interleave(group_size, dim=0)
+            return new
+
+        self.keys, self.values = [wider(t) for t in self.keys], [wider(t) for t in self.values]
+        self.pad = self.pad.repeat_interleave(group_size)
 
     def keep(self, rows: Tensor) -> None:
-        """Go on with these rows only, in this order."""
-        self._select(lambda t: t.index_select(0, rows))
+        """Go on with these rows only, in this order; they move to the front of the cache, which is not made anew."""
 
-    def _select(self, pick) -> None:
-        self.keys, self.values = [pick(k) for k in self.keys], [pick(v) for v in self.values]
-        self.pad = pick(self.pad)
+        def narrower(t: Tensor) -> Tensor:
+            t[: len(rows), :, : self.length] = t[rows, :, : self.length]
+            return t[: len(rows)]
+
+        self.keys, self.values = [narrower(t) for t in self.keys], [narrower(t) for t in self.values]
+        self.pad = self.pad[rows]
 
     def _forward(self, input_ids: Tensor) -> Tensor:
         start, self.length = self.length, self.length + input_ids.shape[1]

@@ -182,5 +182,5 @@ def draw(logits: Tensor, uniforms: Tensor, temperature: float) -> tuple[Tensor, 
         cdf = probs.cumsum(-1)
         threshold = uniforms[:, None] * cdf[:, -1:]  # scaled, as rounding may leave the total beside 1
         token = torch.searchsorted(cdf, threshold, right=True)[:, 0].clamp_max(logits.shape[-1] - 1)
-    entropy = torch.special.entr(probs).sum(-1)
+    entropy = -torch.linalg.vecdot(probs, log_probs.clamp_min(torch.finfo(log_probs.dtype).min))
     return token, log_probs.gather(-1, token[:, None])[:, 0], entropy

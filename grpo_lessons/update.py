@@ -13,6 +13,7 @@ from .config import TrainConfig
 from .logprobs import TokenScores, token_logprobs
 from .losses import kl_penalty
 from .methods import get_method
+from .packed import packable, packed_logprobs
 from .policies import Policy
 from .rollouts import Rollouts
 from .rundir import TrainingError
@@ -52,6 +53,7 @@ class Updater:
         self.recompute = config.old_logp == "recompute" or (
             config.old_logp == "auto" and next(policy.model.parameters()).dtype != torch.float32
         )
+        self.packed = packable(policy) and not config.gradient_checkpointing
         if config.gradient_checkpointing:
             policy.model.gradient_checkpointing_enable({"use_reentrant": False})
 
@@ -159,6 +161,7 @@ class Updater:
         batch = Batch(
             prompt_ids=rollouts.prompt_ids,
             prompt_mask=rollouts.prompt_mask,
+            groups=torch.arange(len(keep), device=device) // rollouts.group_size,
             completion_ids=rollouts.completion_ids,
             mask=rollouts.mask * keep[:, None],
             logp_old=rollouts.logp,
@@ -182,6 +185,12 @@ class Updater:
         return TokenScores(*outputs)
 
     def _forward(self, micro: Batch, T: int, mask: Tensor) -> TokenScores:
+        temperature = self.config.temperature
+        if self.packed:
+            groups, inverse = micro.groups.unique(return_inverse=True)
+            first = torch.empty_like(groups).scatter_(0, inverse, torch.arange(len(micro), device=inverse.device))
+            prompts = micro.prompt_ids[first], micro.prompt_mask[first]
+            return packed_logprobs(self.model, *prompts, inverse, micro.completion_ids, mask, temperature=temperature)
         ids = torch.cat([micro.prompt_ids, micro.completion_ids], 1)
         attention_mask = torch.cat([micro.prompt_mask, torch.ones_like(micro.completion_ids)], 1)
-        return token_logprobs(self.model, ids, attention_mask, T, mask=mask, temperature=self.config.temperature)
+        return token_logprobs(self.model, ids, attention_mask, T, mask=mask, temperature=temperature)
