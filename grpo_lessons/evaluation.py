@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import comb
 from statistics import NormalDist
@@ -131,6 +132,15 @@ def mean_pass_at_k(correct: np.ndarray, k: int) -> float:
     """pass@k averaged over problems; correct (n, samples)."""
     samples = correct.shape[1]
     return float(np.mean([pass_at_k(samples, int(c), k) for c in correct.sum(1)]))
+
+
+def majority_answer(answers: Sequence[str | None]) -> str | None:
+    """The most frequent answer; None, which stands for no answer, has no vote. A tie goes to the one that came first.
+
+    Returns None if there is no vote at all. Voting among samples is self-consistency (Wang 2022).
+    """
+    votes = Counter(answer for answer in answers if answer is not None).most_common(1)
+    return votes[0][0] if votes else None
 
 
 def powers_of_two(limit: int) -> list[int]:

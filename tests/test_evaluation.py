@@ -7,6 +7,7 @@ from engine import nano
 from grpo_lessons.evaluation import (
     accuracy_interval,
     evaluate,
+    majority_answer,
     mean_pass_at_k,
     paired_bootstrap,
     pass_at_k,
@@ -107,3 +108,17 @@ def test_evaluation_takes_its_problems_from_the_split():
 
     evaluate(nano(), Spy(), n=5, split="dev", seed=2)
     assert asked == [p.prompt[0]["content"] for p in Addition().problems("dev", 5, 2)]
+
+
+@pytest.mark.parametrize(
+    ("answers", "elected"),
+    [
+        (["7", "8", "8"], "8"),
+        ([None, None, None, "8"], "8"),  # no answer is no vote
+        (["9", "8", "8", "9"], "9"),  # a tie: the one that came first
+        ([None, None], None),
+        ([], None),
+    ],
+)
+def test_the_majority_answer_counts_votes_only(answers, elected):
+    assert majority_answer(answers) == elected

@@ -21,6 +21,17 @@ def sequence_loss(surrogate, mask):
     return -surrogate.mean(dim=1).mean()
 
 
+def accumulated_loss(surrogate, mask, size):
+    """Minus the mean over all kept tokens of the batch (DAPO), computed `size` rows at a time to save memory.
+
+    surrogate, mask: (B, T), mask 1 on completion tokens.
+    """
+    losses = []
+    for values, kept in zip(surrogate.split(size), mask.split(size), strict=True):
+        losses.append(-(values * kept).sum() / kept.sum())
+    return torch.stack(losses).mean()
+
+
 def k3(logp_new, logp_ref):
     """Estimate of KL(new || ref) for each token sampled from the new policy; same shape."""
     d = logp_new - logp_ref

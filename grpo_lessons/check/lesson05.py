@@ -1,7 +1,8 @@
-"""Checks of lesson 05: which average counts which token how much."""
+"""Checks of lesson 05: which average counts which token how much, and how a batch is split."""
 
 import torch
 
+from grpo_lessons.check import faults
 from grpo_lessons.check.base import Exercise
 
 VALUES = torch.tensor([[1.0, 3.0, 9.0, 9.0], [2.0, 4.0, 6.0, 8.0], [5.0, 9.0, 9.0, 9.0]])
@@ -75,6 +76,50 @@ fixed_length_mean = Exercise(
         (
             lambda values, mask, max_length: _kept(values, mask).sum() / mask.sum(),
             "this is the token mean (DAPO); the divisor of Dr. GRPO is a constant, B * max_length.",
+        ),
+    ),
+)
+
+
+def _parts(values, mask, size):
+    """(sum of the kept values, kept tokens, rows) of each micro-batch."""
+    pairs = zip(values.split(size), mask.split(size), strict=True)
+    return [((v * m).sum(), m.sum(), len(v)) for v, m in pairs]
+
+
+repair_accumulation = Exercise(
+    name="05.repair_accumulation",
+    todo="write a copy of accumulated_loss whose result is the same for every size, that of the whole batch.",
+    right=lambda values, mask, size: -sum(total for total, _, _ in _parts(values, mask, size)) / mask.sum(),
+    inputs=((VALUES, MASK, 1), (VALUES, MASK, 2), (VALUES, MASK, 3)),
+    wrong=(
+        (
+            faults.accumulated_loss,
+            "each micro-batch is divided by its own number of tokens: divide each by that of the whole batch.",
+        ),
+        (
+            lambda values, mask, size: -sum(total / tokens for total, tokens, _ in _parts(values, mask, size)),
+            "each micro-batch is divided by its own number of tokens, and the results are added up.",
+        ),
+        (
+            lambda values, mask, size: (
+                -sum(total / tokens * rows / len(mask) for total, tokens, rows in _parts(values, mask, size))
+            ),
+            "micro-batches are weighted by their rows; the token mean weights them by their tokens.",
+        ),
+        (
+            lambda values, mask, size: (
+                -sum(total for total, _, _ in _parts(values, mask, size)) / mask.sum() / len(mask.split(size))
+            ),
+            "the whole batch's tokens are the only divisor: add the micro-batches up, do not average them as well.",
+        ),
+        (
+            lambda values, mask, size: sum(total for total, _, _ in _parts(values, mask, size)) / mask.sum(),
+            "the sign is missing: this is the objective, and the loss is minus it.",
+        ),
+        (
+            lambda values, mask, size: -sum(total for total, _, _ in _parts(values, mask, size)) / mask.numel(),
+            "the division is by B * T, padding included: use mask.sum() of the whole batch.",
         ),
     ),
 )

@@ -1,5 +1,6 @@
-"""Checks of lesson 06: pass@k and Wilson's interval."""
+"""Checks of lesson 06: pass@k, Wilson's interval and the majority vote."""
 
+from collections import Counter
 from math import comb, sqrt
 
 from grpo_lessons import evaluation
@@ -65,4 +66,41 @@ wilson = Exercise(
         (lambda k, n: tuple(100 * end for end in _wilson(k, n)), "these are percent: return shares between 0 and 1."),
     ),
     tolerance=5e-4,
+)
+
+
+majority = Exercise(
+    name="06.majority",
+    todo="the most frequent answer; None has no vote; a tie goes to the answer that came first; no votes: None.",
+    right=evaluation.majority_answer,
+    inputs=(
+        (["75", "65", "75", "85", "75"],),
+        (["65", None, "75", "75", None, None],),
+        (["65", "112", "8", "112", "65", "8"],),
+        ([None, None],),
+        ([None, "7"],),
+    ),
+    wrong=(
+        (lambda answers: Counter(answers).most_common(1)[0][0], "None is counted as a vote: leave it out first."),
+        (
+            lambda answers: max(sorted({a for a in answers if a}), key=answers.count, default=None),
+            "a tie goes to the answer that sorts first; here it goes to the one that came first.",
+        ),
+        (
+            lambda answers: max((a for a in reversed(answers) if a), key=answers.count, default=None),
+            "a tie goes to the answer that came last; here it goes to the one that came first.",
+        ),
+        (
+            lambda answers: next((a for a in answers if a), None),
+            "this is the first answer: count how often each occurs.",
+        ),
+        (
+            lambda answers: max((answers.count(a) for a in answers if a), default=None),
+            "this is the number of votes; return the answer itself.",
+        ),
+        (
+            lambda answers: next((a for a in answers if a and answers.count(a) > len(answers) / 2), None),
+            "the most frequent answer wins even without more than half of the votes.",
+        ),
+    ),
 )

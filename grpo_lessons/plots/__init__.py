@@ -20,6 +20,8 @@ _HOMES = {
     "loop_diagram": "loop",
     "token_credit": "credit",
     "credit_weights": "credit",
+    "token_weights": "averages",
+    "question_push": "averages",
     "dead_groups": "advantages",
     "strategy_shares": "strategies",
     "accuracy_intervals": "intervals",

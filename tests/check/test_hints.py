@@ -114,6 +114,21 @@ def fixed_mean_by_rows(values, mask, max_length):
     return torch.stack([v[m.bool()].sum() / max_length for v, m in zip(values, mask, strict=True)]).mean()
 
 
+def accumulated_by_weights(surrogate, mask, size):
+    """Each micro-batch's own mean, weighted by its share of the batch's tokens."""
+    pairs = list(zip(surrogate.split(size), mask.split(size), strict=True))
+    return sum(-v[m.bool()].mean() * m.sum() / mask.sum() for v, m in pairs)
+
+
+def majority_by_loop(answers):
+    best, most = None, 0
+    for answer in answers:
+        votes = sum(other == answer for other in answers)
+        if answer is not None and votes > most:
+            best, most = answer, votes
+    return best
+
+
 def pass_at_k_by_counting(n, c, k):
     draws = list(combinations(range(n), k))
     return np.mean([any(i < c for i in draw) for draw in draws])
@@ -189,8 +204,10 @@ ANOTHER_HAND = {
     "04.repair_loss": lambda surrogate, mask: -np.mean(mean_by_loop(surrogate, mask)),
     "05.token_mean": token_mean_by_index,
     "05.fixed_length_mean": fixed_mean_by_rows,
+    "05.repair_accumulation": accumulated_by_weights,
     "06.pass_at_k": pass_at_k_by_counting,
     "06.wilson": wilson_by_grid,
+    "06.majority": majority_by_loop,
     "07.k3": k3_by_ratio,
     "07.repair_k3": lambda new, ref: (ref - new).expm1() + new - ref,
     "08.gmpo_loss": gmpo_by_sign,

@@ -40,6 +40,7 @@ FIGURES = {
     "methods_panel": lambda: plots.methods_panel({"grpo": run(), "gmpo": run()}),
     "compare_curves": lambda: plots.compare_curves({"grpo": [run(), run()], "gmpo": run()}, "accuracy"),
     "dead_groups": lambda: plots.dead_groups(),
+    "question_push": lambda: plots.question_push(),
     "strategy_shares": lambda: plots.strategy_shares(run()),
     "calibration": lambda: plots.calibration([("04.length", 30, 40.0)]),
 }
