@@ -121,7 +121,8 @@ def load_recorded(name: str) -> Recorded:
     if not (folder / "about.json").is_file():
         raise FileNotFoundError(f"no recorded study at {folder}; make it with `python -m grpo_lessons.studies {name}`")
     about = json.loads((folder / "about.json").read_text(encoding="utf-8"))
-    return Recorded(about, pd.read_csv(folder / "curves.csv"), pd.read_csv(folder / "results.csv"))
+    tables = (pd.read_csv(folder / name, dtype={"setting": str}) for name in ("curves.csv", "results.csv"))
+    return Recorded(about, *tables)  # a setting such as 1e-03 stays a name
 
 
 def record(name: str, *, jobs: int | None = None) -> Path:

@@ -26,6 +26,11 @@ _HOMES = {
     "strategy_shares": "strategies",
     "accuracy_intervals": "intervals",
     "training_stages": "stages",
+    "accuracy_by_setting": "recorded",
+    "log_ratio_bands": "recorded",
+    "recorded_curves": "recorded",
+    "gradient_spikes": "recorded",
+    "train_and_held_out": "recorded",
     "calibration": "guesses",
 }
 __all__ = sorted(_HOMES)
