@@ -146,6 +146,16 @@ def k3_by_ratio(logp_new, logp_ref):
     return ratio - 1 - torch.log(ratio)
 
 
+def alarm_by_walking(proxy, true, drop):
+    best_true, proxy_then = true[0], proxy[0]
+    for i, (p, t) in enumerate(zip(proxy, true, strict=True)):
+        if t > best_true:
+            best_true, proxy_then = t, p
+        elif best_true - t >= drop and p >= proxy_then:
+            return i
+    return None
+
+
 def gmpo_by_sign(logp_new, logp_old, advantages, mask, clip):
     total = 0.0
     for new, old, A, m in zip(logp_new, logp_old, advantages, mask, strict=True):
@@ -154,6 +164,25 @@ def gmpo_by_sign(logp_new, logp_old, advantages, mask, clip):
         y = s * torch.minimum(s * d, torch.full_like(d, clip))
         total = total - A * torch.exp(y.sum() / len(d))
     return total / len(mask)
+
+
+def gmpo_of_live_rows(logp_new, logp_old, advantages, mask):
+    live = [i for i, m in enumerate(mask) if m.any()]
+    return gmpo_by_sign(logp_new[live], logp_old[live], advantages[live], mask[live], 0.4)
+
+
+def push_by_autograd(log_ratio, advantage, clip):
+    """Minus the gradient of a batch of one sequence."""
+    new = log_ratio.clone().requires_grad_()
+    loss = gmpo_by_sign(new[None], 0 * new[None].detach(), [advantage], torch.ones(1, len(new)), clip)
+    return -torch.autograd.grad(loss, new)[0]
+
+
+def spikes_with_torch(norms, factor, window):
+    found = torch.zeros(len(norms), dtype=torch.bool)
+    for t in range(window, len(norms)):
+        found[t] = norms[t] > factor * float(np.median(np.array(norms)[t - window : t]))
+    return found
 
 
 def weight_with_no_grad(h, alpha, tau, mu, low, high):
@@ -210,8 +239,13 @@ ANOTHER_HAND = {
     "06.majority": majority_by_loop,
     "07.k3": k3_by_ratio,
     "07.repair_k3": lambda new, ref: (ref - new).expm1() + new - ref,
+    "07.alarm": alarm_by_walking,
     "08.gmpo_loss": gmpo_by_sign,
+    "08.repair_masked_row": gmpo_of_live_rows,
+    "08.token_push": push_by_autograd,
     "09.sharpness_weight": weight_with_no_grad,
+    "09.normalize": lambda w, m: torch.where(m > 0, w / w[m > 0].mean(), 0.0),
+    "09.spikes": spikes_with_torch,
     "14.truth_table": table_world_by_world,
     "14.consistent": lambda knights, truths: not any(k != t for k, t in zip(knights, truths, strict=True)),
     "14.same_puzzle": same_puzzle_by_edges,
