@@ -121,27 +121,25 @@ def table(args, folder: Path) -> list[str]:
     return lines
 
 
-def report(args, lines: list[str]) -> str:
-    liger = (
-        "installed, but not measured" if find_spec("liger_kernel") else "not installed here (its kernels need a GPU)"
-    )
-    return "\n".join(
-        [
-            "# Log-probabilities from hidden states",
-            "",
-            f"{args.tokens} tokens, vocabulary {args.vocabulary}, hidden width {args.hidden}, float32, head "
-            f"{'trained' if args.train_head else 'frozen'}; medians of {args.repeats} runs, each in a process of its "
-            f"own, in turns. {datetime.date.today()}, {processor()}, {torch.get_num_threads()} thread(s), torch "
-            f"{torch.__version__}. Made by `python benchmarks/logprobs.py`.",
-            "",
-            *lines,
-            "",
-            "Peak memory is the resident high-water mark above the start. The difference is over what a way returns of "
-            "log-probability, chosen logit, entropy and gradients, against the plain way with entropy. "
-            f"Liger is {liger}, so it is not in the table.",
-            "",
-        ]
-    )
+def report(args, folder: Path) -> str:
+    liger = "installed, but not measured" if find_spec("liger_kernel") else "not installed here (it needs a GPU)"
+    lines = [
+        "# Log-probabilities from hidden states",
+        "",
+        f"{args.tokens} tokens, vocabulary {args.vocabulary}, hidden width {args.hidden}, float32; runs: "
+        f"{args.repeats}, each in a process of its own, in turns. {datetime.date.today()}, {processor()}, "
+        f"{torch.get_num_threads()} thread(s), torch {torch.__version__}. Made by `python benchmarks/logprobs.py`.",
+    ]
+    for args.train_head in (False, True):
+        lines += ["", f"Head {'trained' if args.train_head else 'frozen'}:", "", *table(args, folder)]
+    lines += [
+        "",
+        "Peak memory is the resident high-water mark above the start. The difference is over what a way returns of "
+        "log-probability, chosen logit, entropy and gradients, against the plain way with entropy. "
+        f"Liger is {liger}, so it is not in the tables.",
+        "",
+    ]
+    return "\n".join(lines)
 
 
 def processor() -> str:

@@ -33,12 +33,12 @@ def group_advantages(rewards, *, std: str = "sample", eps: float = 1e-6) -> Tens
     if std != "none":
         freedom = count - 1 if std == "sample" else count
         scale = (centred.square().sum(1, keepdim=True) / freedom.clamp(min=1)).sqrt() + eps
-    dead = (count < 2) | equal_rewards(rewards, scored)
+    dead = equal_rewards(rewards, scored)
     return torch.where(dead, 0.0, centred / torch.where(dead, 1.0, scale)).float()
 
 
 def equal_rewards(rewards: Tensor, scored: Tensor) -> Tensor:
-    """(P, 1) bool: the scored rewards of the group differ by no more than float noise."""
+    """(P, 1) bool: the scored rewards differ by no more than float noise, as fewer than two always do."""
     highest = torch.where(scored, rewards, -torch.inf).amax(1, keepdim=True)
     lowest = torch.where(scored, rewards, torch.inf).amin(1, keepdim=True)
     size = torch.where(scored, rewards.abs(), 0.0).amax(1, keepdim=True)

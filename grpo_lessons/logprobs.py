@@ -123,6 +123,21 @@ def logp_gradient(softmax: Tensor, targets: Tensor, temperature: float) -> Tenso
     return softmax.neg_().scatter_add_(-1, targets[:, None], torch.ones_like(softmax[:, :1])).div_(temperature)
 
 
+def scores_and_gradient(head, hidden, targets, temperature) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The scores of plain_scores, and d logp / d hidden (N, H), of one chunk."""
+    with torch.enable_grad():
+        inputs = hidden.detach().requires_grad_()
+        logits = head(inputs)
+    values = logits.detach().float()
+    chosen_logit = values.gather(-1, targets[:, None])[:, 0]
+    logp_all = (values / temperature if temperature != 1.0 else values).log_softmax(-1)
+    logp = logp_all.gather(-1, targets[:, None])[:, 0]
+    softmax = logp_all.exp()
+    entropy = -logp_all.mul_(softmax).sum(-1)
+    by_logits = logp_gradient(softmax, targets, temperature).to(logits.dtype)
+    return logp, chosen_logit, entropy, torch.autograd.grad(logits, inputs, by_logits)[0]
+
+
 class FrozenHead(torch.autograd.Function):
     """Scores by a head without trainable parameters, as under LoRA.
 
@@ -132,19 +147,9 @@ class FrozenHead(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, head, temperature, chunk, targets, hidden):
-        scores, gradients = [], torch.empty_like(hidden)
-        for h, y, gradient in zip(hidden.split(chunk), targets.split(chunk), gradients.split(chunk), strict=True):
-            with torch.enable_grad():
-                inputs = h.detach().requires_grad_()
-                logits = head(inputs)
-            logp_all = (logits.detach().float() / temperature).log_softmax(-1)
-            chosen_logit = logits.detach().float().gather(-1, y[:, None])[:, 0]
-            logp = logp_all.gather(-1, y[:, None])[:, 0]
-            softmax = logp_all.exp()
-            scores.append((logp, chosen_logit, -logp_all.mul_(softmax).sum(-1)))
-            by_logits = logp_gradient(softmax, y, temperature)
-            gradient.copy_(torch.autograd.grad(logits, inputs, by_logits.to(logits.dtype))[0])
-        logp, chosen_logit, entropy = (torch.cat(values) for values in zip(*scores, strict=True))
+        pieces = zip(hidden.split(chunk), targets.split(chunk), strict=True)
+        results = [scores_and_gradient(head, h, y, temperature) for h, y in pieces]
+        logp, chosen_logit, entropy, gradients = (torch.cat(values) for values in zip(*results, strict=True))
         ctx.save_for_backward(gradients)
         ctx.mark_non_differentiable(chosen_logit, entropy)
         return logp, chosen_logit, entropy

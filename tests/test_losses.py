@@ -71,6 +71,15 @@ def test_metrics_by_hand():
     assert metrics["approx_kl"] == pytest.approx(0.143841, abs=1e-5)
 
 
+@pytest.mark.parametrize("loss, ratio", [(grpo_loss, 1.5), (gmpo_loss, 2.0), (gspo_loss, 1.5)])
+def test_clip_fraction_counts_only_tokens_that_lose_their_gradient(loss, ratio):
+    high, low = math.log(ratio), -math.log(ratio)
+    new, old, mask = batch_from_log_ratios([[high, high], [high, high], [low], [high], [low]])
+    A = torch.tensor([1.0, -1.0, -1.0, 0.0, 0.0])
+    # of 7 tokens: the 2 too high with A > 0 and the 1 too low with A < 0
+    assert loss(new, old, A, mask).metrics["clip_fraction"] == pytest.approx(3 / 7)
+
+
 def test_clip_higher_of_dapo_gives_rare_tokens_more_room():
     new, old, mask = batch_from_log_ratios([[math.log(1.5)], [math.log(1.25)]])
     # 1.5 is cut at 1.28, 1.25 is not; two tokens
@@ -204,6 +213,7 @@ def test_no_gradient_flows_into_the_weights_or_the_old_policy():
     new, old, A, mask, logits = random_batch()
     old.requires_grad_(), logits.requires_grad_()
     grpo_sg_loss(new, old, A, mask, logits, normalize=True).loss.backward()
+    grpo_sg_loss(new, old, A, mask, None, token_weights=logits).loss.backward()
     assert old.grad is None and logits.grad is None and new.grad is not None
 
 
@@ -418,6 +428,12 @@ def test_kl_penalty_averages_tokens_then_sequences_and_skips_masked_ones():
     assert kl_penalty(new, ref, mask, estimator="k1").item() == 3.0  # (2 + 4) / 2
     assert kl_penalty(new, ref, mask, estimator="k2").item() == 5.25  # ((0.5 + 4.5) / 2 + 8) / 2
     assert kl_penalty(new, ref, mask, estimator="k1", n_sequences=6).item() == 1.0
+
+
+def test_no_gradient_flows_into_the_reference():
+    new, ref = torch.zeros(1, 1, requires_grad=True), torch.ones(1, 1, requires_grad=True)
+    kl_penalty(new, ref, torch.ones(1, 1)).backward()
+    assert ref.grad is None and new.grad.item() == pytest.approx(1 - math.e)
 
 
 def test_unknown_kl_estimator_is_refused():
