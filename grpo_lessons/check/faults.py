@@ -48,3 +48,11 @@ def token_logprobs(logits, ids, temperature):
     """Log-probability of each sampled token under the policy that sampled it; logits (B, T, V), ids (B, T)."""
     logp = torch.log_softmax(logits, dim=-1)
     return logp.gather(-1, ids[..., None])[..., 0]
+
+
+def gmpo_loss(logp_new, logp_old, advantages, mask):
+    """GMPO's loss with the clip at 0.4; mask (B, T), all 0 in the row of a completion that is left out."""
+    d = (logp_new - logp_old) * mask
+    y = torch.where(advantages[:, None] > 0, d.clamp(max=0.4), d.clamp(min=-0.4))
+    geometric_mean = (y.sum(dim=1) / mask.sum(dim=1).clamp(min=1)).exp()
+    return -(advantages * geometric_mean).mean()

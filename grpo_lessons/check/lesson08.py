@@ -1,8 +1,9 @@
-"""Checks of lesson 08: the GMPO loss, its value and its gradient."""
+"""Checks of lesson 08: the GMPO loss with its gradient, the push on each token, and rows that are left out."""
 
 import torch
 
 from grpo_lessons import losses
+from grpo_lessons.check import faults
 from grpo_lessons.check.base import Exercise, value_and_gradient
 
 OLD = torch.tensor([[-1.0, -0.5, -2.0, -1.0], [-0.3, -1.2, -0.7, -0.2], [-0.9, -0.4, -1.1, -0.6]])
@@ -78,6 +79,87 @@ gmpo_loss = Exercise(
         (
             _from_log_ratio(_one_sided, lambda y, mask: (y * mask).mean(1).exp()),
             "the mean divides by the full width: divide by each row's number of kept tokens.",
+        ),
+    ),
+)
+
+LEFT_OUT = torch.tensor([[1.0, 1.0, 1.0, 0.0], [0.0, 0.0, 0.0, 0.0], [1.0, 1.0, 1.0, 1.0]])
+
+
+def _repaired(logp_new, logp_old, advantages, mask):
+    return losses.gmpo_loss(logp_new, logp_old, advantages, mask).loss
+
+
+def _only_live_rows(loss):
+    """The loss of the rows that keep a token."""
+
+    def of_live(logp_new, logp_old, advantages, mask):
+        live = mask.any(dim=1)
+        return loss(logp_new[live], logp_old[live], advantages[live], mask[live])
+
+    return of_live
+
+
+repair_masked_row = Exercise(
+    name="08.repair_masked_row",
+    todo="write a repaired copy of `faults.gmpo_loss`: a row whose mask is all 0 adds nothing and is not counted.",
+    right=_repaired,
+    inputs=((NEW, OLD, ADVANTAGES, LEFT_OUT), (NEW, OLD, -ADVANTAGES, MASK), (NEW, OLD, -ADVANTAGES, LEFT_OUT)),
+    measure=value_and_gradient,
+    wrong=(
+        (faults.gmpo_loss, "the fault is still there: exp(0) = 1, so a row without tokens adds its advantage."),
+        (
+            lambda new, old, A, mask: faults.gmpo_loss(new, old, A * mask.any(dim=1), mask),
+            "the empty row adds 0 now, but it is still counted: divide by the rows that keep a token.",
+        ),
+        (
+            lambda new, old, A, mask: _only_live_rows(faults.gmpo_loss)(new, old, A, mask) * mask.any(dim=1).sum(),
+            "this is the sum over the rows; the loss is their mean.",
+        ),
+        (
+            lambda new, old, A, mask: -_repaired(new, old, A, mask),
+            "the empty row is gone and so is the minus sign: this is the objective, not the loss.",
+        ),
+        (
+            lambda new, old, A, mask: losses.gmpo_loss(new, old, A, mask, clip_low=9.0, clip_high=9.0).loss,
+            "the empty row is gone and so is the clip at 0.4.",
+        ),
+    ),
+)
+
+LOG_RATIOS = torch.tensor([0.9, -0.6, 0.05, 0.1])
+
+
+def _push(log_ratio, advantage, clip):
+    y = log_ratio.clamp(max=clip) if advantage > 0 else log_ratio.clamp(min=-clip)
+    return torch.where(y == log_ratio, advantage * y.mean().exp() / len(y), 0.0)
+
+
+token_push = Exercise(
+    name="08.token_push",
+    todo="A times the clipped geometric mean, divided by the number of tokens; 0 where the clip acts.",
+    right=_push,
+    inputs=((LOG_RATIOS, 2.0, 0.4), (LOG_RATIOS, -2.0, 0.4), (LOG_RATIOS[:3], 1.0, 9.0)),
+    wrong=(
+        (
+            lambda d, A, clip: torch.where(_push(d, A, clip) != 0, A * d.exp() / len(d), 0.0),
+            "this is GRPO's push, with each token's own ratio; under a geometric mean all tokens share one factor.",
+        ),
+        (
+            lambda d, A, clip: _push(d, A, clip) * len(d),
+            "the root is missing: each token's share is 1 / T of the geometric mean.",
+        ),
+        (
+            lambda d, A, clip: torch.full_like(d, float(_push(d, A, clip).abs().max()) * (1 if A > 0 else -1)),
+            "the clipped tokens get a push too: a clipped log-ratio is a constant, its derivative is 0.",
+        ),
+        (
+            lambda d, A, clip: torch.where(_push(d, A, clip) != 0, A * d.mean().exp() / len(d), 0.0),
+            "the geometric mean is that of the unclipped ratios; a clipped token still counts in it, with its limit.",
+        ),
+        (
+            lambda d, A, clip: _push(d, abs(A), clip),
+            "the sign of the advantage is lost: the tokens of a wrong answer are pushed down.",
         ),
     ),
 )
