@@ -4,11 +4,11 @@ import torch
 from grpo_lessons import plots
 
 
-def test_each_token_shows_its_weight_and_padding_shows_nothing():
-    weights = {"GRPO": torch.tensor([[0.25, 0.25, 0.0], [-0.0625, -0.0625, -0.0625]])}
-    (ax,) = plots.token_weights(weights, ["right", "wrong"]).axes
+def test_each_token_shows_its_weight_a_clipped_one_0_and_padding_nothing():
+    weights = {"GRPO": torch.tensor([[0.25, 0.0, 0.0], [-0.0625, -0.0625, -0.0625]])}
+    (ax,) = plots.token_weights(weights, {"right": 2, "wrong": 3}).axes
     written = [text.get_text() for text in ax.texts]
-    assert written == ["right", "+0.250", "+0.250", "wrong", "-0.062", "-0.062", "-0.062"]
+    assert written == ["right", "+0.250", "0", "wrong", "-0.062", "-0.062", "-0.062"]
 
 
 def test_the_push_of_a_group_of_eight_with_one_right_answer():
