@@ -1,9 +1,9 @@
 """The parts of the memory calculator: weights, what is trained, and what a training forward keeps for backward.
 
-Activations are counted operation by operation. The numbers are those of transformers' Qwen2, Llama and Mistral layers
-under `logprobs.token_logprobs`, with prompts padded on the left (the mask makes attention keep copies of the keys for
-all heads). N tokens, b bytes a number: float32 tensors are kept once and shared; in 16 bits norms and adapters work on
-float32 copies, which are kept as well.
+Activations are counted operation by operation, for `packed.packed_logprobs`, or with gradient checkpointing for
+`logprobs.token_logprobs` on prompts padded on the left; in both attention keeps keys and values for all query heads.
+N tokens, b bytes a number: float32 tensors are kept once and shared; in 16 bits norms and adapters work on float32
+copies, which are kept as well.
 """
 
 from __future__ import annotations
@@ -55,33 +55,48 @@ def trainable(s: RunShape) -> tuple[int, int, int]:
 
 
 def kept_for_backward(run: RunShape, b: int) -> int:
-    """Bytes kept by the whole forward of one micro-batch; with gradient checkpointing only each layer's input."""
+    """Bytes kept by the forward of one micro-batch; with gradient checkpointing only the input of each layer."""
     if run.gradient_checkpointing:
         return run.architecture.layers * tokens(run) * run.architecture.hidden * b + outside_layers(run, b)
     first = 4 * tokens(run) * run.architecture.hidden if run.lora_rank else 0  # no gradient flows into the embedding
     return run.architecture.layers * one_layer(run, b) - first + outside_layers(run, b)
 
 
+def rows_and_lengths(run: RunShape) -> tuple[int, int, int, int]:
+    """(prompts, rows, prompt tokens, completion tokens that are read: the last one predicts nothing)."""
+    return min(run.micro_batch, run.prompts_per_step), run.micro_batch, run.prompt_tokens, run.completion_tokens - 1
+
+
 def tokens(run: RunShape) -> int:
-    """Tokens of a micro-batch; the last completion token predicts nothing and is not read."""
-    return run.micro_batch * (run.prompt_tokens + run.completion_tokens - 1)
+    """Tokens that the linear layers of a micro-batch see: each prompt once, or with every completion."""
+    prompts, rows, S, T = rows_and_lengths(run)
+    return rows * (S + T) if run.gradient_checkpointing else prompts * S + rows * T
 
 
 def one_layer(run: RunShape, b: int) -> int:
     """Bytes that one decoder layer keeps."""
-    a, N = run.architecture, tokens(run)
-    attention = 4 * a.query * b + 4 * a.heads  # queries, keys and values for all heads, result; log of the sum
+    a = run.architecture
     mlp = 3 * a.intermediate * b  # gate, its activation, up
     norms = 2 * (4 * a.hidden + 4)  # input in float32 and 1 / its size
-    inputs = adapter_inputs(run, b) if run.lora_rank else (2 * a.hidden + a.intermediate) * b + 2 * a.hidden * b
-    length = run.prompt_tokens + run.completion_tokens - 1
-    return N * (attention + mlp + norms + inputs) + run.micro_batch * length**2 * b
+    inputs = adapter_inputs(run, b) if run.lora_rank else (4 * a.hidden + a.intermediate) * b
+    return tokens(run) * (mlp + norms + inputs) + attention(run, b)
+
+
+def attention(run: RunShape, b: int) -> int:
+    """Queries, keys, values and the result, the log of each softmax's sum, and the mask of a layer."""
+    prompts, rows, S, T = rows_and_lengths(run)
+    query, heads = run.architecture.query * b, run.architecture.heads * 4
+    if run.gradient_checkpointing:
+        return rows * (S + T) * (4 * query + heads) + rows * (S + T) ** 2 * b
+    result = tokens(run) * query if b == 4 and ("o_proj" in run.lora_targets or not run.lora_rank) else 0
+    own = prompts * S * (4 * query + heads)
+    return own + rows * (T * (2 * query + heads) + 2 * (S + T) * query + T * (S + T) * b) + result
 
 
 def adapter_inputs(run: RunShape, b: int) -> int:
     """Bytes a token that the adapters of a layer keep: what goes into A, and what comes out of it.
 
-    In float32 neighbours share their input (q, k, v; gate, up) and o_proj's is attention's result, kept anyway.
+    In float32 neighbours share their input (q, k, v; gate, up); o_proj's is counted with attention.
     """
     a, targets = run.architecture, run.lora_targets
     kept = len(targets) * run.lora_rank

@@ -15,6 +15,8 @@ from grpo_lessons.decoder import FastDecoder
 from grpo_lessons.four_bit import quantize_linears, weight_bytes
 from grpo_lessons.logprobs import PLAIN_LIMIT, token_logprobs
 from grpo_lessons.memory import GIB, estimate_memory
+from grpo_lessons.memory_parts import DTYPE_BYTES, one_layer, outside_layers
+from grpo_lessons.packed import packed_logprobs
 from grpo_lessons.paths import data_dir
 
 
@@ -96,11 +98,8 @@ def test_kv_cache_is_that_of_the_decoder(name):
     assert sum(t.nbytes for t in [*decoder.keys, *decoder.values]) == estimate.kv_cache
 
 
-def kept_by_autograd(model, rows, prompt, completion):
+def kept_by_autograd(model, forward):
     """Bytes of the tensors that backward would need, parameters left out, counted by hooks."""
-    ids = torch.randint(3, 200, (rows, prompt + completion))
-    mask = torch.ones_like(ids)
-    mask[0, : prompt // 2] = 0
     own = {t.untyped_storage().data_ptr() for t in [*model.parameters(), *model.buffers()]}
     kept = {}
 
@@ -110,56 +109,82 @@ def kept_by_autograd(model, rows, prompt, completion):
             kept[storage.data_ptr()] = storage.nbytes(), tensor
         return tensor
 
+    model.train()
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
-        scores = token_logprobs(model.train(), ids, mask, completion)
-    assert scores.logp.requires_grad
+        assert forward().logp.requires_grad
     return sum(size for size, _ in kept.values())
 
 
-@pytest.mark.parametrize(
-    ("name", "dtype", "lora", "quantize"),
-    [
-        ("nano", "float32", None, None),
-        ("nano", "float32", 8, None),
-        ("smollm2", "bfloat16", 16, None),
-        ("smollm2", "float32", 16, "nf4"),
-        ("smollm2", "bfloat16", None, None),
-    ],
-)
-@pytest.mark.parametrize(("rows", "prompt", "completion"), [(1, 30, 20), (4, 12, 28), (2, 40, 100)])
-def test_activations_are_within_a_fifth_of_what_autograd_keeps(
-    name, dtype, lora, quantize, rows, prompt, completion, vocabulary=2048
-):
-    if quantize:
-        pytest.importorskip("bitsandbytes")
-    options = {"lora": lora, "quantize": quantize, "vocabulary": vocabulary}
-    model = model_of(name, layers=2, dtype=getattr(torch, dtype), **options)
-    estimate = estimate_memory(
+def packed_forward(model, prompts, rows, S, T):
+    ids, mask = torch.randint(3, 200, (prompts, S)), torch.ones(prompts, S)
+    mask[0, 0] = 0
+    completions = torch.randint(3, 200, (rows, T))
+    return lambda: packed_logprobs(model, ids, mask, torch.arange(rows) % prompts, completions, torch.ones(rows, T))
+
+
+def estimate_of(model, dtype, lora, quantize, prompts, rows, S, T, **settings):
+    return estimate_memory(
         model,
         quantize=quantize,
         lora_rank=lora,
-        group_size=rows,
-        prompts_per_step=1,
-        prompt_tokens=prompt,
-        completion_tokens=completion,
+        group_size=rows // prompts,
+        prompts_per_step=prompts,
+        prompt_tokens=S,
+        completion_tokens=T,
         dtype=dtype,
+        **settings,
     )
-    assert estimate.activations == pytest.approx(kept_by_autograd(model, rows, prompt, completion), rel=0.2)
+
+
+KINDS = [
+    ("nano", "float32", None, None),
+    ("nano", "float32", 8, None),
+    ("smollm2", "bfloat16", 16, None),
+    ("smollm2", "float32", 16, "nf4"),
+    ("smollm2", "bfloat16", None, None),
+]
+
+
+def small(name, dtype, lora, quantize):
+    if quantize:
+        pytest.importorskip("bitsandbytes")
+    options = {"lora": lora, "quantize": quantize, "vocabulary": 2048}
+    return model_of(name, layers=2, dtype=getattr(torch, dtype), **options)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("shape", [(1, 4, 12, 28), (2, 4, 12, 28), (1, 1, 30, 20), (2, 2, 30, 60)])
+def test_activations_are_within_a_fifth_of_what_autograd_keeps(kind, shape):
+    model = small(*kind)
+    kept = kept_by_autograd(model, packed_forward(model, *shape))
+    assert estimate_of(model, *kind[1:], *shape).activations == pytest.approx(kept, rel=0.2)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_layer_that_checkpointing_computes_again_is_within_a_fifth_of_what_it_keeps(kind):
+    model, (rows, S, T) = small(*kind), (4, 12, 28)
+    ids, mask = torch.randint(3, 200, (rows, S + T)), torch.ones(rows, S + T)
+    mask[0, :4] = 0
+    kept = kept_by_autograd(model, lambda: token_logprobs(model, ids, mask, T))
+    run = estimate_of(model, *kind[1:], 1, rows, S, T, gradient_checkpointing=True).shape
+    number = DTYPE_BYTES[kind[1]]
+    assert 2 * one_layer(run, number) + outside_layers(run, number) == pytest.approx(kept, rel=0.2)
 
 
 def test_activations_with_so_many_logits_that_they_come_in_chunks():
-    vocabulary, rows, completion = 49_152, 5, 80
-    assert rows * completion * vocabulary > PLAIN_LIMIT
-    test_activations_are_within_a_fifth_of_what_autograd_keeps(
-        "smollm2", "bfloat16", 16, None, rows, 12, completion, vocabulary
-    )
+    rows, T, vocabulary = 5, 80, 49_152
+    assert rows * T * vocabulary > PLAIN_LIMIT
+    model = model_of("smollm2", layers=1, dtype=torch.bfloat16, lora=16)
+    kept = kept_by_autograd(model, packed_forward(model, 1, rows, 12, T))
+    estimate = estimate_of(model, "bfloat16", 16, None, 1, rows, 12, T)
+    assert estimate.activations == pytest.approx(kept, rel=0.2)
 
 
 def test_checkpointing_keeps_one_input_a_layer():
     settings = {"lora_rank": 16, "prompt_tokens": 200, "completion_tokens": 300, "micro_batch": 2}
     without = estimate_memory("qwen2.5-1.5b", **settings)
     checkpointed = estimate_memory("qwen2.5-1.5b", gradient_checkpointing=True, **settings)
-    tokens = 2 * 499
+    tokens = 2 * 499  # every row with its prompt
     assert checkpointed.activations < 0.1 * without.activations
     assert checkpointed.activations > 28 * tokens * 1536 * 2
     assert checkpointed.updating < without.updating
