@@ -1,0 +1,1 @@
+"""The commands of `grpo-lessons`, one file each; `grpo_lessons.cli` puts them together."""

@@ -1,0 +1,50 @@
+"""`grpo-lessons train`: one policy, one method."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .options import (
+    EvalN,
+    Method,
+    Overwrite,
+    PolicyName,
+    Resume,
+    Setting,
+    Steps,
+    TaskName,
+    check_names,
+    prepare,
+    settings,
+)
+
+
+def train(
+    out: Annotated[Path, typer.Option(help="Run directory: metrics, checkpoints, the trained policy.")],
+    method: Method = "grpo",
+    policy: PolicyName = "nano",
+    task: TaskName = "addition",
+    steps: Steps = 80,
+    seed: Annotated[int, typer.Option(help="The same seed on the same machine gives the same numbers.")] = 0,
+    setting: Setting = None,
+    eval_n: EvalN = 500,
+    overwrite: Overwrite = False,
+    resume: Resume = False,
+) -> None:
+    """Train one policy with one method and say what it learned on problems it has never seen."""
+    from grpo_lessons.compare import options_for, train_and_evaluate
+    from grpo_lessons.config import TrainConfig
+
+    given = settings(setting)
+    given["method_options"] = {**options_for(policy, method), **given.get("method_options", {})}
+    config = TrainConfig.from_dict({"method": method, "steps": steps, "seed": seed, "eval_every": 10, **given})
+    check_names(policy, task)
+    prepare(out, overwrite, resume)
+    result = train_and_evaluate(policy, task, config, out, eval_n=eval_n, resume=resume)
+    for when in ("before", "after"):
+        accuracy, low, high = result[when]
+        print(f"held-out {when:7} {accuracy:.1%} [{low:.1%}, {high:.1%}]  {eval_n} problems")
+    print(f"run directory    {out}")
