@@ -33,7 +33,7 @@ from .step_record import sample_rows, step_metrics
 from .tasks import Problem, Task
 from .update import Updater
 
-__all__ = ["TrainingError", "problems_of_step", "train"]
+__all__ = ["TrainingError", "problems_of_step", "record_evaluation", "train"]
 
 
 def train(
@@ -71,12 +71,12 @@ def train(
         if resume:
             log.rewind(start or -1)
         if start == 0:
-            _evaluate(policy, task, config, log, 0)
+            record_evaluation(policy, task, config, log, 0)
             on_step(log)
         with progress_bar(config.steps, start, config.method) as advance:
             for step in range(start + 1, config.steps + 1):
                 _step(policy, task, config, updater, reward, step, log)
-                _evaluate(policy, task, config, log, step)
+                record_evaluation(policy, task, config, log, step)
                 _checkpoint(policy, config, log, updater, step)
                 on_step(log)
                 advance(log.lines["metrics"][-1])
@@ -130,7 +130,7 @@ def _shuffled(n: int, seed: str) -> list[int]:
     return random.Random(seed).sample(range(n), n)
 
 
-def _evaluate(policy, task, config: TrainConfig, log: RunLog, step: int) -> None:
+def record_evaluation(policy, task, config: TrainConfig, log: RunLog, step: int) -> None:
     due = config.eval_every and (step % config.eval_every == 0 or step == config.steps)
     for split in config.eval_splits if due else ():
         report = evaluate(
