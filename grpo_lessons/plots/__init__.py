@@ -27,6 +27,7 @@ _HOMES = {
     "accuracy_intervals": "intervals",
     "training_stages": "stages",
     "accuracy_by_setting": "recorded",
+    "accuracy_by_label": "recorded",
     "log_ratio_bands": "recorded",
     "recorded_curves": "recorded",
     "gradient_spikes": "recorded",

@@ -8,15 +8,17 @@ from grpo_lessons.spikes import spikes
 SPARE = (PURPLE, "#882255", "#332288", "#999933")
 
 
-def accuracy_by_setting(study, column="accuracy", *, xlabel: str, ylabel="held-out accuracy (share right)"):
+def accuracy_by_setting(
+    study, column="accuracy", *, xlabel: str, ylabel="held-out accuracy (share right)", settings=None
+):
     """Mean over the seeds with its 95 % interval, one line a label, one place a setting; a small dot for each seed.
 
     What to see: whether the lines differ by more than their intervals and their dots do.
 
-    study: a Recorded. column: a share in its results. Returns a Figure.
+    study: a Recorded. column: a share in its results. settings: their order (default: the study's). Returns a Figure.
     """
     table, inks = pooled(study, column), label_inks(study)
-    places = {setting: i for i, setting in enumerate(dict.fromkeys(study.results["setting"]))}
+    places = {setting: i for i, setting in enumerate(settings or dict.fromkeys(study.results["setting"]))}
     fig, ax = new_axes(size=(8, 4.4))
     for i, (label, ink) in enumerate(inks.items()):
         shift = 0.05 * (i - (len(inks) - 1) / 2)
@@ -29,6 +31,28 @@ def accuracy_by_setting(study, column="accuracy", *, xlabel: str, ylabel="held-o
     ax.set(xlabel=xlabel, ylabel=ylabel, xlim=(-0.4, len(places) - 0.6), ylim=(-0.02, 1.02))
     ax.set_xticks(list(places.values()), [_plain(s) for s in places])
     label_lines(ax)
+    return fig
+
+
+def accuracy_by_label(study, setting, column="accuracy", *, xlabel="held-out accuracy (share right)"):
+    """One row a label: mean over the seeds with its 95 % interval, and a small dot for each seed.
+
+    What to see: two labels differ where neither their intervals nor their dots overlap.
+
+    study: a Recorded. setting: one of its settings. column: a share in its results. Returns a Figure.
+    """
+    table, inks = pooled(study, column).set_index(["label", "setting"]), label_inks(study)
+    inks = {label: ink for label, ink in inks.items() if (label, setting) in table.index}
+    fig, ax = new_axes(size=(8, 0.9 + 0.5 * len(inks)))
+    for y, (label, ink) in enumerate(inks.items()):
+        row = table.loc[(label, setting)]
+        seeds = study.results[(study.results["label"] == label) & (study.results["setting"] == setting)][column]
+        bars = [[row["mean"] - row["low"]], [row["high"] - row["mean"]]]
+        ax.errorbar(row["mean"], y, xerr=bars, fmt="o", color=ink, capsize=3)
+        ax.plot(seeds, [y + 0.25] * len(seeds), ".", color=ink, markersize=6)
+    ax.set_yticks(range(len(inks)), [label_name(label) for label in inks])
+    ax.set(xlim=(-0.02, 1.02), ylim=(len(inks) - 0.4, -0.6), xlabel=xlabel)
+    ax.grid(axis="x", color=GREY, alpha=0.2)
     return fig
 
 
@@ -74,6 +98,8 @@ def recorded_curves(study, columns: dict[str, str], settings):
         for ax, setting in zip(row, settings, strict=True):
             for label, ink in inks.items():
                 runs = _runs(study, label, setting)
+                if runs.empty:
+                    continue
                 for _, run in runs.groupby("seed"):
                     ax.plot(run["step"], run[column], color=ink, linewidth=0.6, alpha=0.4)
                 mean = runs.groupby("step")[column].mean()
@@ -127,6 +153,8 @@ def train_and_held_out(study, settings):
     fig, axes = new_grid(1, len(settings), size=size, sharex=True, sharey=True)
     for ax, setting in zip(axes[0], settings, strict=True):
         for y, (label, ink) in enumerate(inks.items()):
+            if (label, setting) not in tables["train"].index:
+                continue
             seen, unseen = (tables[column].loc[(label, setting)] for column in ("train", "accuracy"))
             ax.plot([seen["mean"], unseen["mean"]], [y, y], color=ink, linewidth=2, alpha=0.5)
             for row, face, shift in ((seen, "white", -0.14), (unseen, ink, 0.14)):

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from recorded import made_up_study
@@ -8,6 +10,7 @@ from grpo_lessons.plots.recorded import label_inks, label_name
 SETTINGS = ("5e-04", "1e-03")
 FIGURES = {
     "accuracy_by_setting": lambda: plots.accuracy_by_setting(made_up_study(), xlabel="learning rate"),
+    "accuracy_by_label": lambda: plots.accuracy_by_label(made_up_study(), "1e-03"),
     "log_ratio_bands": lambda: plots.log_ratio_bands(made_up_study(), SETTINGS),
     "recorded_curves": lambda: plots.recorded_curves(made_up_study(), {"entropy": "entropy (nats)"}, SETTINGS),
     "gradient_spikes": lambda: plots.gradient_spikes(made_up_study(), ["grpo", "gmpo"], SETTINGS),
@@ -28,6 +31,20 @@ def test_accuracies_stand_at_their_means_and_learning_rates_read_as_numbers():
     means = {line.get_label(): line.get_ydata() for line in ax.lines if not line.get_label().startswith("_")}
     assert list(means["GMPO"]) == pytest.approx([0.7, 0.7])
     assert [label.get_text() for label in ax.get_xticklabels()] == ["0.0005", "0.001"]
+
+
+def test_each_seed_is_a_dot_beside_its_mean():
+    ax = FIGURES["accuracy_by_label"]().axes[0]
+    dots = [line.get_xdata() for line in ax.lines if line.get_marker() == "."]
+    assert [sorted(d) for d in dots] == [[0.2, 0.4], [0.6, 0.8]]
+    assert [container.lines[0].get_xdata()[0] for container in ax.containers] == pytest.approx([0.3, 0.7])
+
+
+def test_a_label_without_runs_in_a_setting_is_left_out_there():
+    study = made_up_study()
+    kept = (study.results["label"] == "grpo") | (study.results["setting"] == "1e-03")
+    held_out = plots.train_and_held_out(replace(study, results=study.results[kept]), SETTINGS).axes
+    assert [sum(line.get_marker() == "o" for line in ax.lines) for ax in held_out] == [2, 4]
 
 
 def test_bands_of_a_row_have_the_same_limits():
