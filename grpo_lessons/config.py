@@ -13,6 +13,7 @@ class TrainConfig:
     """Settings of `train`; one step is one rollout of prompts_per_step x group_size completions.
 
     The rollout is split at random into `minibatches`, each of which moves the weights once, `epochs` times over.
+    learning_rate rises over warmup_steps and falls linearly to decay_to of itself at the last step (1: constant).
     micro_batch: most sequences in one forward (None: the minibatch); any value gives the same gradient.
     kl_beta: weight of the KL penalty to the initial policy, estimated by kl_estimator (k2 or k3).
     mask_truncated: leave out completions that hit max_new_tokens. train_problems: only the first N of the split.
@@ -31,6 +32,7 @@ class TrainConfig:
     epochs: int = 1
     learning_rate: float = 2e-4
     warmup_steps: int = 0
+    decay_to: float = 1.0
     max_grad_norm: float = 1.0
     kl_beta: float = 0.0
     kl_estimator: str = "k3"
@@ -76,6 +78,12 @@ class TrainConfig:
             raise ValueError(f"kl_estimator is {self.kl_estimator!r}; as a loss only k2 and k3 have a KL gradient")
         if self.old_logp not in ("auto", "sampler", "recompute"):
             raise ValueError(f"old_logp is {self.old_logp!r}; choose auto, sampler or recompute")
+
+    def learning_rate_at(self, step: int) -> float:
+        """The learning rate of a step, counted from 1."""
+        warmup = min(1.0, step / max(1, self.warmup_steps))
+        done = (step - 1) / max(1, self.steps - 1)
+        return self.learning_rate * warmup * (1.0 - (1.0 - self.decay_to) * done)
 
     @classmethod
     def from_batch(cls, batch: int, group_size: int, **settings) -> TrainConfig:

@@ -107,7 +107,7 @@ def studies() -> dict[str, Study]:
         ),
         "three_methods": Study(
             "Do GRPO, GMPO and GRPO-SG reach 95 % with default settings?",
-            grid(methods("grpo", "gmpo", "grpo_sg"), {"default": {"steps": 80}}, seeds=range(5)),
+            grid(methods("grpo", "gmpo", "grpo_sg"), {"default": {"steps": 80, "decay_to": 0.1}}, seeds=range(5)),
             n=1000,
         ),
     }

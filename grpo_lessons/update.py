@@ -65,7 +65,7 @@ class Updater:
         """
         batch = self._batch(rollouts, rewards, advantages)
         for group in self.optimizer.param_groups:
-            group["lr"] = self.config.learning_rate * min(1.0, step / max(1, self.config.warmup_steps))
+            group["lr"] = self.config.learning_rate_at(step)
         generator = torch.Generator().manual_seed(self.config.seed * 1_000_003 + step)
         records = []
         for _ in range(self.config.epochs):

@@ -47,3 +47,9 @@ def test_settings_survive_a_round_trip_through_json():
 def test_unknown_settings_are_named():
     with pytest.raises(ValueError, match="unknown settings: lr, stepz"):
         TrainConfig.from_dict({"lr": 1e-4, "stepz": 3})
+
+
+def test_the_learning_rate_warms_up_and_falls_linearly_to_its_share():
+    config = TrainConfig(steps=5, learning_rate=1.0, warmup_steps=2, decay_to=0.2)
+    assert [round(config.learning_rate_at(step), 6) for step in range(1, 6)] == [0.5, 0.8, 0.6, 0.4, 0.2]
+    assert [TrainConfig(learning_rate=0.5).learning_rate_at(step) for step in (1, 30, 60)] == [0.5, 0.5, 0.5]

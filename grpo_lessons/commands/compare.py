@@ -40,12 +40,15 @@ def compare(
     overwrite: Overwrite = False,
     resume: Resume = False,
 ) -> None:
-    """Train several methods with several seeds; one table, one figure."""
+    """Train several methods with several seeds; one table, one figure.
+
+    The learning rate falls to a tenth, so that the last steps settle; `--set decay_to=1` keeps it constant.
+    """
     from grpo_lessons import compare as library
     from grpo_lessons.config import TrainConfig
 
     names = [name.strip() for name in methods.split(",") if name.strip()]
-    given = {"steps": steps, "eval_every": 10, "eval_splits": ["held_out"], **settings(setting)}
+    given = {"steps": steps, "decay_to": 0.1, "eval_every": 10, "eval_splits": ["held_out"], **settings(setting)}
     configs = library.configurations(names, seed_list(seeds), TrainConfig.from_dict(given), policy=policy)
     check_names(policy, task)
     prepare(out, overwrite, resume)

@@ -34,11 +34,14 @@ def train(
     overwrite: Overwrite = False,
     resume: Resume = False,
 ) -> None:
-    """Train one policy with one method and say what it learned on problems it has never seen."""
+    """Train one policy with one method and say what it learned on problems it has never seen.
+
+    The learning rate falls to a tenth, so that the last steps settle; `--set decay_to=1` keeps it constant.
+    """
     from grpo_lessons.compare import options_for, train_and_evaluate
     from grpo_lessons.config import TrainConfig
 
-    given = settings(setting)
+    given = {"decay_to": 0.1, **settings(setting)}
     given["method_options"] = {**options_for(policy, method), **given.get("method_options", {})}
     config = TrainConfig.from_dict({"method": method, "steps": steps, "seed": seed, "eval_every": 10, **given})
     check_names(policy, task)
