@@ -74,6 +74,8 @@ class TrainConfig:
                 "learning_rate and max_grad_norm must be above 0 and kl_beta at least 0; got "
                 f"{self.learning_rate}, {self.max_grad_norm} and {self.kl_beta}"
             )
+        if not 0 <= self.decay_to <= 1:
+            raise ValueError(f"decay_to is {self.decay_to}; it is the share of the learning rate left, 0 to 1")
         if self.kl_estimator not in ("k2", "k3"):
             raise ValueError(f"kl_estimator is {self.kl_estimator!r}; as a loss only k2 and k3 have a KL gradient")
         if self.old_logp not in ("auto", "sampler", "recompute"):
