@@ -56,3 +56,14 @@ def gmpo_loss(logp_new, logp_old, advantages, mask):
     y = torch.where(advantages[:, None] > 0, d.clamp(max=0.4), d.clamp(min=-0.4))
     geometric_mean = (y.sum(dim=1) / mask.sum(dim=1).clamp(min=1)).exp()
     return -(advantages * geometric_mean).mean()
+
+
+def gae(rewards, values, mask, gamma, lam):
+    """Advantages (B, T) from rewards, values and mask (B, T): generalized advantage estimation."""
+    advantages = torch.zeros_like(values)
+    later_value, later_advantage = torch.zeros(len(values)), torch.zeros(len(values))
+    for t in reversed(range(values.shape[1])):
+        delta = rewards[:, t] + gamma * later_value - values[:, t]
+        later_value, later_advantage = values[:, t], delta + gamma * lam * later_advantage
+        advantages[:, t] = later_advantage
+    return advantages

@@ -12,7 +12,8 @@ import torch
 
 from grpo_lessons.check.base import Exercise
 
-LESSONS = [import_module(f"grpo_lessons.check.lesson{n:02d}") for n in (*range(1, 10), 14, 15, 16)]
+NAMES = [*(f"lesson{n:02d}" for n in (*range(1, 10), 14, 15, 16)), "side_ppo"]
+LESSONS = [import_module(f"grpo_lessons.check.{name}") for name in NAMES]
 EXERCISES = {e.name: e for lesson in LESSONS for e in vars(lesson).values() if isinstance(e, Exercise)}
 WRONG = [(name, i) for name, exercise in EXERCISES.items() for i in range(len(exercise.wrong))]
 
@@ -217,6 +218,22 @@ def call_with_a_pattern(text):
     return named.groups() if named else None
 
 
+def returns_by_definition(rewards, gamma):
+    return [sum(gamma ** (k - t) * float(rewards[k]) for k in range(t, len(rewards))) for t in range(len(rewards))]
+
+
+def gae_as_a_sum_of_deltas(rewards, values, gamma, lam):
+    deltas = rewards.numpy() + gamma * np.append(values.numpy()[1:], 0) - values.numpy()
+    return [np.polyval(deltas[t:][::-1], gamma * lam) for t in range(len(deltas))]
+
+
+def gae_row_by_row(rewards, values, mask, gamma, lam):
+    out = torch.zeros_like(values)
+    for b, length in enumerate(mask.sum(1).int().tolist()):
+        out[b, :length] = torch.tensor(gae_as_a_sum_of_deltas(rewards[b, :length], values[b, :length], gamma, lam))
+    return out
+
+
 ANOTHER_HAND = {
     "01.group_advantages": advantages_with_numpy,
     "01.dead_group": lambda p, size: math.prod([p] * size) + math.prod([1 - p] * size),
@@ -256,6 +273,9 @@ ANOTHER_HAND = {
         [1.0 * (who == "policy") for who, _ in spans], [n for _, n in spans]
     ).tolist(),
     "16.read_call": call_with_a_pattern,
+    "ppo.returns": returns_by_definition,
+    "ppo.gae": gae_as_a_sum_of_deltas,
+    "ppo.repair_gae": gae_row_by_row,
     "16.break_even": lambda with_search, without, calls: with_search / calls - without / calls,
 }
 
@@ -284,8 +304,8 @@ def test_a_stub_is_told_what_to_do(name, stub):
     assert (result.status, result.message) == ("todo", EXERCISES[name].todo)
 
 
-@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.__name__[-2:])
-def test_the_id_of_an_exercise_is_its_lesson_and_its_name(lesson):
-    number = lesson.__name__[-2:]
+@pytest.mark.parametrize(("lesson", "name"), list(zip(LESSONS, NAMES, strict=True)), ids=NAMES)
+def test_the_id_of_an_exercise_is_its_lesson_and_its_name(lesson, name):
+    prefix = name.removeprefix("lesson").removeprefix("side_")
     named = {name: e.name for name, e in vars(lesson).items() if isinstance(e, Exercise)}
-    assert named == {name: f"{number}.{name}" for name in named}
+    assert named == {name: f"{prefix}.{name}" for name in named}
