@@ -15,10 +15,16 @@ SPLITS = ("train", "dev", "held_out")
 _TASKS: dict[str, str] = {
     "addition": "grpo_lessons.tasks.addition:Addition",
     "countdown": "grpo_lessons.tasks.countdown:Countdown",
+    "gsm8k": "grpo_lessons.tasks.gsm8k:Gsm8k",
     "knights_knaves": "grpo_lessons.tasks.knights_knaves:KnightsKnaves",
     "lookup_qa": "grpo_lessons.tasks.lookup_qa:LookupQA",
     "programs": "grpo_lessons.tasks.programs:Programs",
+    "word_problems": "grpo_lessons.tasks.word_problems:WordProblems",
     "written_programs": "grpo_lessons.tasks.program_files:WrittenPrograms",
+}
+# family -> "module:class"; `get_task("family:member")` hands the member's name to the class
+_FAMILIES: dict[str, str] = {
+    "reasoning_gym": "grpo_lessons.tasks.reasoning_gym:ReasoningGym",
 }
 
 
@@ -76,11 +82,21 @@ def register_task(name: str, target: str | type) -> None:
 
 
 def get_task(name: str, **options: Any) -> Task:
-    """The task of that name; ValueError with the list of names for an unknown one."""
+    """The task of that name, or a member of a family as in "reasoning_gym:leg_counting".
+
+    Raises ValueError with the list of names for an unknown one.
+    """
+    family, colon, member = name.partition(":")
+    if colon and family in _FAMILIES and member:
+        return _load(_FAMILIES[family])(member, **options)
     if name not in _TASKS:
-        raise ValueError(f"unknown task {name!r}; known tasks: {', '.join(task_names())}")
-    target = _TASKS[name]
+        known = ", ".join([*task_names(), *(f"{family}:NAME" for family in _FAMILIES)])
+        raise ValueError(f"unknown task {name!r}; known tasks: {known}")
+    return _load(_TASKS[name])(**options)
+
+
+def _load(target: str | type) -> type:
     if isinstance(target, str):
         module, _, attribute = target.partition(":")
         target = getattr(importlib.import_module(module), attribute)
-    return target(**options)
+    return target

@@ -33,7 +33,7 @@ def test_each_completion_needs_its_problem():
         verify_all(OneByOne(), ["1"], PROBLEMS)
 
 
-@pytest.mark.parametrize("name", task_names())
+@pytest.mark.parametrize("name", sorted(set(task_names()) - {"gsm8k"}))  # whose problems are on the hub
 def test_every_registered_task_draws_problems_and_survives_nonsense(name):
     task = get_task(name)
     (problem,) = task.problems("train", 1, seed=0)
