@@ -177,14 +177,15 @@ def estimate_memory(
 
 def _estimate(s: RunShape) -> MemoryEstimate:
     a, number = s.architecture, DTYPE_BYTES[s.dtype]
-    rows, length = s.prompts_per_step * s.group_size, s.prompt_tokens + s.completion_tokens
+    rows = s.prompts_per_step * s.group_size
+    cached = s.prompts_per_step * s.prompt_tokens + rows * s.completion_tokens  # a group shares its prompt's cache
     trained, tensors, size = trainable(s)
     return MemoryEstimate(
         weights=weight_bytes(a, s.quantize, number),
         adapters=trained * size if s.lora_rank else 0,
         optimizer=2 * trained * size + 4 * tensors,  # AdamW: two moments, and a float32 step count for each tensor
         reference=trained * size if s.kl_beta else 0,
-        kv_cache=2 * a.layers * rows * a.key * length * number,
+        kv_cache=2 * a.layers * a.key * cached * number,
         sampling_logits=max(
             SAMPLING_COPIES * 4 * rows * a.vocabulary,
             s.prompts_per_step * a.heads * s.prompt_tokens**2 * (2 * number + 4),  # attention scores of the prompts

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from .decoder import make_decoder
+from .logprobs import token_logprobs
 from .policies import Policy
 from .tasks import Problem, Task
 
@@ -75,7 +76,8 @@ def sample_groups(
     was_training = policy.model.training
     policy.model.eval()
     ids, mask = encode_prompts(policy, problems)
-    completion_ids, logp, entropy = _decode(policy, ids, mask, group_size, max_new_tokens, temperature, seed)
+    decode = _decode if policy.sampler is None else _decode_by_backend
+    completion_ids, logp, entropy = decode(policy, ids, mask, group_size, max_new_tokens, temperature, seed)
     policy.model.train(was_training)
     completion_mask, finished = completion_mask_of(completion_ids, eos_ids(policy))
     completion_ids = completion_ids.masked_fill(completion_mask == 0, pad_id(policy))
@@ -166,6 +168,23 @@ def _decode(policy, prompt_ids, prompt_mask, group_size, max_new_tokens, tempera
             rows, token, alive = rows[still], token[still], alive[still]
         logits = decoder.step(token)
     return ids[:, : t + 1], logp[:, : t + 1], entropy[:, : t + 1]
+
+
+@torch.no_grad()
+def _decode_by_backend(policy, prompt_ids, prompt_mask, group_size, max_new_tokens, temperature, seed):
+    """The same by a backend's own sampler, which returns tokens only: a forward pass of ours scores them."""
+    settings = {"max_new_tokens": max_new_tokens, "temperature": temperature, "seed": seed}
+    ids = policy.sampler(prompt_ids, prompt_mask, group_size, **settings)
+    prompt_ids, prompt_mask = prompt_ids.repeat_interleave(group_size, 0), prompt_mask.repeat_interleave(group_size, 0)
+    policy.model.eval()
+    scores = token_logprobs(
+        policy.model,
+        torch.cat([prompt_ids, ids], 1),
+        torch.cat([prompt_mask, torch.ones_like(ids)], 1),
+        ids.shape[1],
+        temperature=temperature or 1.0,
+    )
+    return ids, scores.logp, scores.entropy
 
 
 def draw(logits: Tensor, uniforms: Tensor, temperature: float) -> tuple[Tensor, Tensor, Tensor]:
