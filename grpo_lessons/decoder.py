@@ -43,7 +43,11 @@ def layer_types(config) -> list[str]:
 
 
 class FastDecoder:
-    """Key-value cache and forward pass of B sequences, written out."""
+    """Forward pass and key-value cache of B sequences, written out.
+
+    The keys and values of a prompt are kept once for all its completions (Hydragen 2024, arXiv 2402.05099): the
+    queries of a group meet them together, in one matrix product. What a completion adds is kept by sequence.
+    """
 
     def __init__(self, model, max_length: int):
         self.model, self.body, self.max_length = model, model.model, max_length
@@ -53,92 +57,112 @@ class FastDecoder:
 
     @torch.no_grad()
     def prefill(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        """Read left-padded prompts (B, S); returns the logits (B, V) of the next token."""
-        B, S = input_ids.shape
-        device, dtype = input_ids.device, self.body.embed_tokens.weight.dtype
-        shape = (B, self.kv_heads, self.max_length, self.head_dim)
-        self.keys = [torch.empty(shape, device=device, dtype=dtype) for _ in self.body.layers]
-        self.values = [torch.empty(shape, device=device, dtype=dtype) for _ in self.body.layers]
-        self.length = 0
-        self.pad = S - attention_mask.sum(1)  # (B,) how many positions on the left are padding
-        self.padded = bool(self.pad.any())
-        everything = torch.arange(self.max_length, device=device)[None]
-        self.cos, self.sin = (t[0] for t in self.body.rotary_emb(self.body.embed_tokens.weight, everything))
-        return self._forward(input_ids)
+        """Read left-padded prompts (P, S); returns the logits (P, V) of the next token."""
+        self.prompt_length = input_ids.shape[1]
+        self.pad = self.prompt_length - attention_mask.sum(1)  # (P,) how many positions on the left are padding
+        x = self.body.embed_tokens(input_ids)
+        everything = torch.arange(self.max_length, device=input_ids.device)[None]
+        self.cos, self.sin = (t[0] for t in self.body.rotary_emb(x, everything))
+        positions = (everything[:, : self.prompt_length] - self.pad[:, None]).clamp_min(0)
+        rope = self.cos[positions][:, None], self.sin[positions][:, None]
+        real = attention_mask.bool()[:, None, None]
+        causal = torch.ones(self.prompt_length, self.prompt_length, dtype=torch.bool, device=x.device).tril()
+        # a padding position sees itself, so that no softmax is empty; its values are read by nobody
+        visible = (causal & real) | torch.eye(self.prompt_length, dtype=torch.bool, device=x.device)
+        self.prompt_keys, self.prompt_values = [], []
+        for layer in self.body.layers:
+            x = x + self._read(layer.self_attn, layer.input_layernorm(x), rope, visible)
+            x = x + layer.mlp(layer.post_attention_layernorm(x))
+        self.hidden = None if real.all() else torch.zeros(real.shape, device=x.device).masked_fill_(~real, -torch.inf)
+        self._make_room(1)
+        return self.model.lm_head(self.body.norm(x[:, -1])).float()
+
+    def expand(self, group_size: int) -> None:
+        """Go on with group_size sequences for each prompt: sequence p*G + g continues prompt p."""
+        self._make_room(group_size)
 
     @torch.no_grad()
     def step(self, tokens: Tensor) -> Tensor:
         """Append one token per sequence (B,); returns the logits (B, V) of the next."""
-        return self._forward(tokens[:, None])
-
-    def expand(self, group_size: int) -> None:
-        """Repeat each sequence group_size times: row p becomes rows p*G ... p*G + G-1."""
-
-        def wider(t: Tensor) -> Tensor:
-            new = t.new_empty(len(t) * group_size, *t.shape[1:])
-            new[:, :, : self.length] = t[:, :, : self.length].repeat_interleave(group_size, dim=0)
-            return new
-
-        self.keys, self.values = [wider(t) for t in self.keys], [wider(t) for t in self.values]
-        self.pad = self.pad.repeat_interleave(group_size)
+        positions = self.prompt_length + self.length - self.pad[self.slots // self.group_size]
+        rope = self.cos[positions][:, None], self.sin[positions][:, None]
+        self.length += 1
+        x = self.body.embed_tokens(tokens)
+        for layer, *cache in zip(self.body.layers, *self.caches, strict=True):
+            x = x + self._attend(layer.self_attn, layer.input_layernorm(x), rope, *cache)
+            x = x + layer.mlp(layer.post_attention_layernorm(x))
+        return self.model.lm_head(self.body.norm(x)).float()
 
     def keep(self, rows: Tensor) -> None:
-        """Go on with these rows only, in this order; they move to the front of the cache, which is not made anew."""
+        """Go on with these sequences only, in this order; their cache moves to the front, it is not made anew."""
 
         def narrower(t: Tensor) -> Tensor:
             t[: len(rows), :, : self.length] = t[rows, :, : self.length]
             return t[: len(rows)]
 
         self.keys, self.values = [narrower(t) for t in self.keys], [narrower(t) for t in self.values]
-        self.pad = self.pad[rows]
+        self.slots = self.slots[rows]
+        alive, prompt = (self.slots // self.group_size).unique(return_inverse=True)
+        if len(alive) <= len(self.pad) / 2:  # copying the prompts' cache pays once half of them are done
+            self.prompt_keys = [t[alive] for t in self.prompt_keys]
+            self.prompt_values = [t[alive] for t in self.prompt_values]
+            self.hidden = None if self.hidden is None else self.hidden[alive]
+            self.pad = self.pad[alive]
+            self.slots = prompt * self.group_size + self.slots % self.group_size
 
-    def _forward(self, input_ids: Tensor) -> Tensor:
-        start, self.length = self.length, self.length + input_ids.shape[1]
-        rope, bias = self._rope(start), self._bias(start)
-        x = self.body.embed_tokens(input_ids)
-        for layer, keys, values in zip(self.body.layers, self.keys, self.values, strict=True):
-            x = x + self._attend(layer.self_attn, layer.input_layernorm(x), keys, values, start, rope, bias)
-            x = x + layer.mlp(layer.post_attention_layernorm(x))
-        return self.model.lm_head(self.body.norm(x[:, -1])).float()
+    @property
+    def caches(self):
+        return self.prompt_keys, self.prompt_values, self.keys, self.values
 
-    def _rope(self, start: int) -> tuple[Tensor, Tensor]:
-        """cos and sin (1 or B, 1, N, D) of the positions start ... length-1, counted from each first real token."""
-        if not self.padded:
-            return self.cos[None, None, start : self.length], self.sin[None, None, start : self.length]
-        columns = torch.arange(start, self.length, device=self.pad.device)
-        positions = (columns[None] - self.pad[:, None]).clamp_min(0)
-        return self.cos[positions][:, None], self.sin[positions][:, None]
+    def _make_room(self, group_size: int) -> None:
+        """Empty caches (B, K, room, D) for group_size sequences a prompt, each in a slot p*G + g of its own."""
+        self.group_size, self.length = group_size, 0
+        self.slots = torch.arange(len(self.pad) * group_size, device=self.pad.device)
+        shape = (len(self.slots), self.kv_heads, self.max_length - self.prompt_length, self.head_dim)
+        self.keys = [t.new_empty(shape) for t in self.prompt_keys]
+        self.values = [t.new_empty(shape) for t in self.prompt_values]
 
-    def _bias(self, start: int) -> Tensor | None:
-        """0 where a position may look, minus infinity elsewhere: (1 or B, 1, 1, N, L); None if it may look anywhere."""
-        n = self.length - start
-        if n == 1 and not self.padded:
-            return None
-        columns = torch.arange(self.length, device=self.pad.device)
-        visible = (columns[None] <= columns[start:, None])[None]  # causal, (1, N, L)
-        if self.padded:
-            # a padding position sees itself, so that no softmax is empty; its values are read by nobody
-            real = columns[None, None] >= self.pad[:, None, None]
-            visible = visible & (real | (columns[None] == columns[start:, None])[None])
-        bias = torch.zeros(visible.shape, device=visible.device, dtype=self.keys[0].dtype)
-        return bias.masked_fill_(~visible, float("-inf"))[:, None, None]
+    def _read(self, attention, x, rope, visible) -> Tensor:
+        """Attention inside the prompts, whose keys and values are kept."""
+        P, S, _ = x.shape
+        q, k, v = (
+            project(x).view(P, S, -1, self.head_dim).transpose(1, 2)
+            for project in (attention.q_proj, attention.k_proj, attention.v_proj)
+        )
+        k = rotate(k, *rope)
+        self.prompt_keys.append(k)
+        self.prompt_values.append(v)
+        q = rotate(q, *rope).reshape(P, self.kv_heads, -1, S, self.head_dim)  # (P, K, H/K, S, D)
+        scores = (q @ k[:, :, None].transpose(3, 4)) * self.scaling
+        weights = scores.masked_fill_(~visible[:, None], -torch.inf).softmax(-1, dtype=torch.float32).to(v.dtype)
+        y = (weights @ v[:, :, None]).view(P, -1, S, self.head_dim)
+        return attention.o_proj(y.transpose(1, 2).reshape(P, S, -1))
 
-    def _attend(self, attention, x, keys, values, start, rope, bias) -> Tensor:
-        B, N, _ = x.shape
-        q = attention.q_proj(x).view(B, N, -1, self.head_dim).transpose(1, 2)
-        k = attention.k_proj(x).view(B, N, -1, self.head_dim).transpose(1, 2)
-        v = attention.v_proj(x).view(B, N, -1, self.head_dim).transpose(1, 2)
-        q, k = rotate(q, *rope), rotate(k, *rope)
-        keys[:, :, start : self.length], values[:, :, start : self.length] = k, v
-        keys, values = keys[:, :, : self.length], values[:, :, : self.length]
-        # the query heads that share a key head stand in a dimension of their own: no key is copied
-        q = q.reshape(B, self.kv_heads, -1, self.head_dim)  # (B, K, H/K * N, D)
-        scores = (q @ keys.transpose(2, 3)) * self.scaling
-        if bias is not None:
-            scores = (scores.view(B, self.kv_heads, -1, N, self.length) + bias).view(scores.shape)
+    def _attend(self, attention, x, rope, prompt_keys, prompt_values, keys, values) -> Tensor:
+        """Attention of one new token per sequence to its prompt and to its own completion: (B, H) -> (B, H)."""
+        B, S, t = len(x), self.prompt_length, self.length
+        q = rotate(attention.q_proj(x).view(B, -1, self.head_dim), *rope).view(B, self.kv_heads, -1, self.head_dim)
+        keys[:, :, t - 1] = rotate(attention.k_proj(x).view(B, -1, self.head_dim), *rope)
+        values[:, :, t - 1] = attention.v_proj(x).view(B, -1, self.head_dim)
+        to_prompt = self._by_prompt(q) @ prompt_keys.transpose(2, 3)  # (P, K, G * H/K, S)
+        if self.hidden is not None:
+            to_prompt += self.hidden
+        scores = torch.cat([self._by_sequence(to_prompt), q @ keys[:, :, :t].transpose(2, 3)], -1) * self.scaling
         weights = scores.softmax(-1, dtype=torch.float32).to(values.dtype)
-        y = (weights @ values).view(B, -1, N, self.head_dim).transpose(1, 2).reshape(B, N, -1)
-        return attention.o_proj(y)
+        y = self._by_sequence(self._by_prompt(weights[..., :S]) @ prompt_values) + weights[..., S:] @ values[:, :, :t]
+        return attention.o_proj(y.view(B, -1))
+
+    def _by_prompt(self, x: Tensor) -> Tensor:
+        """(B, K, R, X) by sequence -> (P, K, G * R, X) by prompt; the slots of finished sequences hold 0."""
+        _, K, R, X = x.shape
+        slots = x.new_zeros(len(self.pad) * self.group_size, K, R, X).index_copy_(0, self.slots, x)
+        return slots.view(-1, self.group_size, K, R, X).transpose(1, 2).reshape(-1, K, self.group_size * R, X)
+
+    def _by_sequence(self, x: Tensor) -> Tensor:
+        """The inverse of `_by_prompt`."""
+        P, K, _, X = x.shape
+        slots = x.view(P, K, self.group_size, -1, X).transpose(1, 2).reshape(P * self.group_size, K, -1, X)
+        return slots.index_select(0, self.slots)
 
 
 def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:

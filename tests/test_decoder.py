@@ -76,6 +76,26 @@ def test_logits_equal_transformers_after_prefill_expand_step_and_keep(name, padd
         torch.testing.assert_close(fast.step(tokens), slow.step(tokens), atol=1e-5, rtol=1e-5)
 
 
+@pytest.mark.parametrize("padded", [True, False])
+def test_the_prompts_cache_is_kept_once_for_a_group_and_shrinks_with_the_last_groups(padded):
+    model = model_of("qwen2")
+    ids, mask = padded_prompts()
+    if not padded:
+        mask = torch.ones_like(mask)
+    fast, slow = FastDecoder(model, 20), CacheDecoder(model, 20)
+    for decoder in (fast, slow):
+        decoder.prefill(ids, mask)
+        decoder.expand(4)
+        decoder.step(torch.arange(20, 32))
+    assert [len(t) for t in fast.prompt_keys + fast.keys] == [3, 3, 12, 12]
+    for rows in ([11, 2, 10, 8], [3, 1, 0]):  # sequences of prompts 2 and 0, then of prompt 2 alone
+        for decoder in (fast, slow):
+            decoder.keep(torch.tensor(rows))
+        tokens = torch.arange(33, 33 + len(rows))
+        torch.testing.assert_close(fast.step(tokens), slow.step(tokens), atol=1e-5, rtol=1e-5)
+    assert [len(t) for t in fast.prompt_keys + fast.keys] == [1, 1, 3, 3]
+
+
 def test_stepwise_logits_equal_one_forward_over_the_whole_sequence():
     model = model_of("qwen2")
     ids, mask = padded_prompts()
