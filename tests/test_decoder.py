@@ -88,7 +88,7 @@ def test_the_prompts_cache_is_kept_once_for_a_group_and_shrinks_with_the_last_gr
         decoder.expand(4)
         decoder.step(torch.arange(20, 32))
     assert [len(t) for t in fast.prompt_keys + fast.keys] == [3, 3, 12, 12]
-    for rows in ([11, 2, 10, 8], [3, 1, 0]):  # sequences of prompts 2 and 0, then of prompt 2 alone
+    for rows in ([11, 2, 10, 8], [3, 2, 0]):  # sequences of prompts 2 and 0, then of prompt 2 alone
         for decoder in (fast, slow):
             decoder.keep(torch.tensor(rows))
         tokens = torch.arange(33, 33 + len(rows))
