@@ -77,7 +77,7 @@ gae = Exercise(
         ),
         (
             lambda rewards, values, gamma, lam: _gae(rewards, values, gamma, 1.0),
-            "lam is not used (this is GAE at lam 1, return minus value): the later advantage comes back by gamma times lam.",
+            "lam is not used, so this is return minus value: the later advantage comes back by gamma times lam.",
         ),
         (
             lambda rewards, values, gamma, lam: _gae(rewards, values, gamma, lam, after=values[-1]),

@@ -33,6 +33,7 @@ _HOMES = {
     "gradient_spikes": "recorded",
     "train_and_held_out": "recorded",
     "calibration": "guesses",
+    "critic_view": "critic",
 }
 __all__ = sorted(_HOMES)
 
