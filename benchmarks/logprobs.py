@@ -1,6 +1,6 @@
 """Log-probability, chosen logit and entropy from hidden states: time and peak memory of the ways to get them.
 
-    python benchmarks/logprobs.py [--tokens 4096] [--vocabulary 151936] [--hidden 256] [--repeats 3]
+    python benchmarks/logprobs.py [--tokens 4096] [--vocabulary 151936] [--hidden 256] [--repeats 1]
 
 Every way gets the same tensors: hidden states (tokens, hidden), a float32, frozen head (as under LoRA), one target a
 token, temperature 1, and a gradient for each log-probability. Measured in a process of its own per way (peak memory
@@ -58,7 +58,7 @@ WAYS = {PLAIN: plain, "the same, with entropy": plain_with_entropy, "grpo_lesson
 
 
 def measure(way: str, args) -> dict:
-    """One forward and backward: seconds, peak bytes above the start, and the results for comparison."""
+    """One forward and backward: CPU seconds (a busy machine hardly changes them), peak bytes above the start, and the results for comparison."""
     generator = torch.Generator().manual_seed(0)
     head = torch.nn.Linear(args.hidden, args.vocabulary, bias=False).requires_grad_(args.train_head)
     with torch.no_grad():
@@ -70,11 +70,11 @@ def measure(way: str, args) -> dict:
     hidden.grad = head.weight.grad = None
 
     start_bytes = resident_bytes()
-    start = time.perf_counter()
+    start = time.process_time()
     scores = WAYS[way](head, hidden, targets)
-    middle = time.perf_counter()
+    middle = time.process_time()
     (scores["logp"] * weights).sum().backward()
-    end = time.perf_counter()
+    end = time.process_time()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - start_bytes
     values = {name: score.detach() for name, score in scores.items()} | {"gradient": hidden.grad}
     if args.train_head:
@@ -106,7 +106,7 @@ def table(args, folder: Path) -> list[str]:
     files = {way: folder / f"{i}.pt" for i, way in enumerate(WAYS)}
     runs = [{way: in_child(way, args, files[way]) for way in WAYS} for _ in range(args.repeats)]  # in turns
     lines = [
-        "| way | forward, s | backward, s | both, ratio | peak extra memory, GB | ratio | largest difference |",
+        "| way | forward, CPU s | backward, CPU s | both, ratio | peak extra memory, GB | ratio | largest difference |",
         "|---|---|---|---|---|---|---|",
     ]
     base = None
@@ -152,8 +152,8 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, default=8 * 512)
     parser.add_argument("--vocabulary", type=int, default=151_936)
     parser.add_argument("--hidden", type=int, default=256)
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--train-head", action="store_true", help="also the gradient of the head's weights")
+    parser.add_argument("--repeats", type=int, default=1)
+    parser.add_argument("--train-head", action="store_true", help="with --way: train the head too")
     parser.add_argument("--results", type=Path, default=RESULTS, help="where the table goes")
     parser.add_argument("--way", choices=WAYS, help="measure this one only and print JSON (used by the parent process)")
     parser.add_argument("--out", type=Path, help="where --way saves its scores for comparison")
@@ -162,7 +162,7 @@ def main() -> None:
         print(json.dumps(measure(args.way, args)))
         return
     with tempfile.TemporaryDirectory() as folder:
-        text = report(args, table(args, Path(folder)))
+        text = report(args, Path(folder))
     args.results.parent.mkdir(exist_ok=True)
     args.results.write_text(text, encoding="utf-8")
     print(text)
