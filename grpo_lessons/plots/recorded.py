@@ -23,6 +23,7 @@ def accuracy_by_setting(
     for i, (label, ink) in enumerate(inks.items()):
         shift = 0.05 * (i - (len(inks) - 1) / 2)
         rows, seeds = (t[t["label"] == label] for t in (table, study.results))
+        rows = rows.sort_values("setting", key=lambda column: column.map(places))
         x = rows["setting"].map(places) + shift
         bars = [rows["mean"] - rows["low"], rows["high"] - rows["mean"]]
         ax.errorbar(x, rows["mean"], yerr=bars, fmt="none", color=ink, capsize=3)
@@ -87,7 +88,8 @@ def log_ratio_bands(study, settings):
 def recorded_curves(study, columns: dict[str, str], settings):
     """Columns of the training curves: one panel for each column (rows) and setting; a thin line a seed.
 
-    What to see: whether the thick lines (means over the seeds) differ by more than the thin ones do.
+    What to see: whether the thick lines (means over the seeds) differ by more than the thin ones do. Gradient norms
+    stand on a logarithmic axis.
 
     columns: name in the curves -> name of the axis with its unit. Returns a Figure.
     """
@@ -105,6 +107,7 @@ def recorded_curves(study, columns: dict[str, str], settings):
                 mean = runs.groupby("step")[column].mean()
                 ax.plot(mean.index, mean, color=ink, linewidth=2, label=label_name(label))
             ax.set_title(_plain(setting), fontsize=10)
+            ax.set_yscale("log" if column.startswith("grad_norm") else "linear")
         row[0].set_ylabel(ylabel)
         label_lines(row[-1])
     for ax in axes[-1]:

@@ -33,6 +33,13 @@ def test_accuracies_stand_at_their_means_and_learning_rates_read_as_numbers():
     assert [label.get_text() for label in ax.get_xticklabels()] == ["0.0005", "0.001"]
 
 
+def test_settings_stand_in_the_order_asked_for():
+    fig = plots.accuracy_by_setting(made_up_study(), xlabel="learning rate", settings=SETTINGS[::-1])
+    line = next(line for line in fig.axes[0].lines if line.get_label() == "GRPO")
+    assert list(line.get_xdata()) == sorted(line.get_xdata())
+    assert [label.get_text() for label in fig.axes[0].get_xticklabels()] == ["0.001", "0.0005"]
+
+
 def test_each_seed_is_a_dot_beside_its_mean():
     ax = FIGURES["accuracy_by_label"]().axes[0]
     dots = [line.get_xdata() for line in ax.lines if line.get_marker() == "."]
