@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from .methods import METHODS
 from .studies import Recorded
 
 THREE_DIGIT_SUMS = 200  # problems behind the column `three_digits`, see studies.py
@@ -87,3 +88,17 @@ def _resampled(shares, counts, rng, resamples: int) -> np.ndarray:
 def _answers(shares, counts, picks, rng) -> np.ndarray:
     counts = np.asarray(counts)[picks]
     return rng.binomial(counts, np.asarray(shares, dtype=float)[picks]) / counts
+
+
+def markdown(study: Recorded, setting: str = "default") -> str:
+    """A table for a README: one row a method, held-out accuracy before and after, greedy, and the worst seed."""
+    lines = ["| method | before | after, sampled [95 %] | after, greedy | worst seed, sampled | tokens an answer |"]
+    lines += ["|---|---|---|---|---|---|"]
+    for row in pooled(study).query("setting == @setting").itertuples():
+        runs = study.results.query("label == @row.label and setting == @setting")
+        before, greedy, short, long = runs[["accuracy_before", "greedy", "length_before", "length"]].mean()
+        lines.append(
+            f"| {METHODS[row.label].title} | {before:.1%} | {row.mean:.1%} [{row.low:.1%}, {row.high:.1%}] "
+            f"| {greedy:.1%} | {row.worst:.1%} | {short:.1f} to {long:.1f} |"
+        )
+    return "\n".join(lines)

@@ -34,11 +34,15 @@ SEEDS = (0, 1, 2)
 
 @dataclass(frozen=True)
 class Variant:
-    """One run of a study. label: what is compared, such as a method. setting: where, such as a learning rate."""
+    """One run of a study. label: what is compared, such as a method. setting: where, such as a learning rate.
+
+    critic: None trains with `train`, a kind of critic with `train_ppo`.
+    """
 
     label: str
     setting: str
     config: TrainConfig
+    critic: str | None = None
 
     @property
     def name(self) -> str:
@@ -94,6 +98,8 @@ def studies() -> dict[str, Study]:
     gmpo = methods("gmpo", "gmpo_no_clip", "gmpo_narrow", "gmpo_wide", "gmpo_sequence_clip")
     sharp = methods("grpo", "grpo_sg", "ar", "lopti", "high_entropy")
     paper = {"grpo_sg, paper's constants": {"method": "grpo_sg", "method_options": {}}}
+    short = {"30 steps": {"steps": 30}}
+    ppo = grid({f"ppo_{critic}": {} for critic in ("separate", "shared", "none")}, short)
     return {
         "ladder": Study("How does each method bend as the learning rate rises?", grid(methods("grpo", "gmpo"), rates)),
         "gmpo_ablation": Study("What does GMPO's clip do, and where?", grid(gmpo, steep)),
@@ -109,6 +115,10 @@ def studies() -> dict[str, Study]:
             "Do GRPO, GMPO and GRPO-SG reach 95 % with default settings?",
             grid(methods("grpo", "gmpo", "grpo_sg"), {"default": {"steps": 80, "decay_to": 0.1}}, seeds=range(5)),
             n=1000,
+        ),
+        "ppo": Study(
+            "What does a critic buy at the same number of completions?",
+            [*grid(methods("grpo"), short), *(replace(v, critic=v.label.removeprefix("ppo_")) for v in ppo)],
         ),
     }
 
@@ -149,13 +159,18 @@ def _run(variant: Variant, n: int, scratch: Path) -> dict[str, Any]:
     import torch
 
     from .policies import load_policy
+    from .ppo import train_ppo
     from .tasks import get_task
     from .trainer import train
 
     torch.set_num_threads(1)
     policy, task = load_policy("nano"), get_task("addition")
     before = _accuracies(policy, task, variant.config, n)
-    log = train(policy, task, variant.config)
+    log = (
+        train_ppo(policy, task, variant.config, critic=variant.critic)
+        if variant.critic
+        else train(policy, task, variant.config)
+    )
     after = _accuracies(policy, task, variant.config, n)
     keys = {"run": variant.name, "label": variant.label, "setting": variant.setting, "seed": variant.config.seed}
     evals = {row["step"]: row for row in log.lines["evals"]}
@@ -213,6 +228,18 @@ def main(arguments: list[str]) -> None:
         return
     for name in arguments:
         print(record(name))
+    if "three_methods" in arguments:
+        show_three_methods()
+
+
+def show_three_methods() -> None:
+    """Print the README's table and draw its figure, from the recorded runs."""
+    from .plots import methods_overview
+    from .pooled import markdown
+
+    study = load_recorded("three_methods")
+    print(markdown(study))
+    methods_overview(study).savefig(data_dir() / "recorded" / "three_methods" / "training.png", dpi=130)
 
 
 if __name__ == "__main__":

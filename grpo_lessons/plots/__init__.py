@@ -29,6 +29,7 @@ _HOMES = {
     "accuracy_by_setting": "recorded",
     "accuracy_by_label": "recorded",
     "log_ratio_bands": "recorded",
+    "methods_overview": "recorded",
     "recorded_curves": "recorded",
     "gradient_spikes": "recorded",
     "train_and_held_out": "recorded",

@@ -1,5 +1,7 @@
 """Figures of recorded studies: several labels (methods), settings and seeds at once."""
 
+import pandas as pd
+
 from grpo_lessons.methods import METHODS
 from grpo_lessons.plots.style import GREY, INK, PALETTE, PURPLE, colour, label_lines, new_axes, new_grid, title
 from grpo_lessons.pooled import pooled
@@ -83,6 +85,40 @@ def log_ratio_bands(study, settings):
     for ax in axes[-1]:
         ax.set_xlabel("step (one rollout each)")
     return fig
+
+
+def methods_overview(study):
+    """Held-out accuracy, completion length and entropy over training, a thick line a method and a thin one a seed.
+
+    What to see: the methods differ by less than their seeds do; answers first shrink, then grow.
+
+    study: a Recorded with one setting, whose curves have held_out where it was evaluated. Returns a Figure.
+    """
+    columns = {
+        "held_out": "held-out accuracy (share right)",
+        "length_mean": "completion length (tokens)",
+        "entropy": "entropy (nats a token)",
+    }
+    fig, (axes,) = new_grid(1, len(columns), size=(11, 3.4))
+    for ax, (column, ylabel) in zip(axes, columns.items(), strict=True):
+        for label, ink in label_inks(study).items():
+            runs = study.curves[study.curves["label"] == label].dropna(subset=[column])
+            if column == "held_out":
+                runs = pd.concat([_untrained(study, label), runs])
+            for _, run in runs.groupby("seed"):
+                ax.plot(run["step"], run[column], color=ink, linewidth=0.6, alpha=0.4)
+            mean = runs.groupby("step")[column].mean()
+            ax.plot(mean.index, mean, color=ink, linewidth=2, label=label_name(label))
+        ax.set(xlabel="step (32 questions x 8 completions)", ylabel=ylabel)
+        ax.set_ylim(bottom=0)
+    label_lines(axes[-1])
+    return fig
+
+
+def _untrained(study, label):
+    """The evaluation before training as step 0 of each seed's held-out curve."""
+    results = study.results[study.results["label"] == label]
+    return results[["seed"]].assign(step=0, held_out=results["accuracy_before"])
 
 
 def recorded_curves(study, columns: dict[str, str], settings):
