@@ -44,7 +44,7 @@ from .update_record import Record, summary
 # Settings of TrainConfig that this file does not know; another value than the default is refused.
 UNUSED = (
     *("method", "method_options", "kl_beta", "micro_batch", "mask_truncated"),
-    *("gradient_checkpointing", "old_logp", "warmup_steps"),
+    *("gradient_checkpointing", "old_logp"),
 )
 
 
@@ -136,7 +136,7 @@ class Learner:
         self.policy, self.critic, self.config, self.settings = policy, critic, config, settings
         rates = {policy.model: config.learning_rate, critic: settings.critic_learning_rate}
         groups = [
-            {"params": [p for p in module.parameters() if p.requires_grad], "lr": rate}
+            {"params": [p for p in module.parameters() if p.requires_grad], "lr": rate, "full_lr": rate}
             for module, rate in rates.items()
         ]
         self.optimizer = torch.optim.AdamW([group for group in groups if group["params"]], weight_decay=0.0)
@@ -157,6 +157,9 @@ class Learner:
 
     def update(self, rows: Rows, step: int) -> dict[str, float]:
         """Minibatch steps on one rollout; returns the metrics of the updates."""
+        rate = self.config.learning_rate_at(step)
+        for group in self.optimizer.param_groups:
+            group["lr"] = group["full_lr"] * rate / self.config.learning_rate
         generator = torch.Generator().manual_seed(self.config.seed * 1_000_003 + step)
         records, value_losses = [], []
         for _ in range(self.config.epochs):
@@ -164,7 +167,9 @@ class Learner:
                 record, loss = self.minibatch(rows.take(part.to(rows.mask.device)), step)
                 records.append(record)
                 value_losses.append(loss)
-        return {**summary(records), "value_loss": sum(value_losses) / len(value_losses)}
+        weight_norm = float(torch.nn.utils.get_total_norm(self.optimizer.param_groups[0]["params"]))
+        extras = {"weight_norm": weight_norm, "learning_rate": rate}
+        return {**summary(records), **extras, "value_loss": sum(value_losses) / len(value_losses)}
 
     def minibatch(self, rows: Rows, step: int) -> tuple[Record, float]:
         """One optimizer step of policy and critic."""

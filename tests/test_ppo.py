@@ -246,6 +246,12 @@ def test_the_same_seed_gives_the_same_numbers_and_another_one_others():
     assert log.lines["metrics"] == second.lines["metrics"] != other.lines["metrics"]
 
 
+def test_both_learning_rates_rise_and_fall_together(rows):
+    learner = learner_of(nano(), "shared", warmup_steps=4, steps=4)
+    learner.update(learner.compare(rows, REWARDS)[0], step=1)
+    assert [group["lr"] for group in learner.optimizer.param_groups] == pytest.approx([2e-4 / 4, 1e-3 / 4])
+
+
 def test_a_step_samples_as_many_completions_as_grpo_each_of_another_problem():
     class Counting(Addition):
         def verify(self, completion, problem):
