@@ -1,6 +1,6 @@
 """What the sources claim, what our recorded runs show, and the verdict: data/claims.csv.
 
-    python -m grpo_lessons.claims        writes data/claims.csv from data/recorded/
+    python -m grpo_lessons.claims        writes data/claims.csv and the page data/claims.md from data/recorded/
 
 Verdicts: "reproduced" (our interval lies on the claimed side of 0), "not seen" (it does not), "contradicted" (it lies
 on the other side, or the source contradicts itself), "exact" (arithmetic, no run needed), "cannot be tested here"
@@ -147,7 +147,22 @@ def write() -> str:
     writer.writerow(f.name for f in fields(Row))
     writer.writerows(astuple(row) for row in rows())
     replace_file(data_dir() / "claims.csv", text.getvalue().encode())
+    replace_file(data_dir() / "claims.md", page().encode())
     return text.getvalue()
+
+
+def page() -> str:
+    """All claims as one Markdown page."""
+    head = [
+        "# What the sources claim, and what our runs show",
+        "",
+        "Written by `python -m grpo_lessons.claims` from `data/recorded/`; do not edit. The runs are one small policy on",
+        "two-digit sums, two to five seeds each: *not seen* means that our interval holds 0, not that the claim is wrong.",
+        "",
+        "| lesson | claim | source | our runs | verdict |",
+        "|---|---|---|---|---|",
+    ]
+    return "\n".join([*head, *("| " + " | ".join(astuple(row)) + " |" for row in rows())]) + "\n"
 
 
 def load_claims(lesson: str | None = None):

@@ -4,6 +4,7 @@ import pandas as pd
 import pytest
 
 from grpo_lessons import claims
+from grpo_lessons.paths import data_dir
 from grpo_lessons.studies import Recorded
 
 
@@ -25,6 +26,7 @@ def test_the_shipped_table_is_what_the_recorded_runs_say():
     shipped = claims.load_claims()
     made = [tuple(vars(row).values()) for row in claims.rows()]
     assert list(shipped.itertuples(index=False, name=None)) == made
+    assert (data_dir() / "claims.md").read_text(encoding="utf-8") == claims.page()
 
 
 def test_every_claim_names_its_source_and_has_a_known_verdict():
