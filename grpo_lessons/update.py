@@ -11,6 +11,7 @@ from torch import Tensor
 from .batch import Batch
 from .config import TrainConfig
 from .logprobs import TokenScores, token_logprobs
+from .loss_scale import loss_scale, unscale
 from .losses import kl_penalty
 from .methods import get_method
 from .packed import packable, packed_logprobs
@@ -50,9 +51,9 @@ class Updater:
         self.parameters = [p for p in policy.model.parameters() if p.requires_grad]
         self.optimizer = torch.optim.AdamW(self.parameters, lr=config.learning_rate, weight_decay=0.0)
         self.reference = Reference(self.parameters) if config.kl_beta else None
-        self.recompute = config.old_logp == "recompute" or (
-            config.old_logp == "auto" and next(policy.model.parameters()).dtype != torch.float32
-        )
+        number = next(policy.model.parameters()).dtype
+        self.scale = loss_scale(number)
+        self.recompute = config.old_logp == "recompute" or (config.old_logp == "auto" and number != torch.float32)
         self.packed = packable(policy) and not config.gradient_checkpointing
         if config.gradient_checkpointing:
             policy.model.gradient_checkpointing_enable({"use_reentrant": False})
@@ -108,9 +109,10 @@ class Updater:
                 )
                 loss = loss + self.config.kl_beta * penalty
                 metrics["kl_reference"] = float(penalty.detach())
-            loss.backward()
+            (loss * self.scale).backward()
             record.add(loss, (scores.logp - micro.logp_old)[piece["mask"] > 0], metrics)
         self.model.eval()
+        unscale(self.parameters, self.scale)
         record.grad_norm = float(torch.nn.utils.clip_grad_norm_(self.parameters, self.config.max_grad_norm))
         return record
 
