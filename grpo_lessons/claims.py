@@ -156,8 +156,9 @@ def page() -> str:
     head = [
         "# What the sources claim, and what our runs show",
         "",
-        "Written by `python -m grpo_lessons.claims` from `data/recorded/`; do not edit. The runs are one small policy on",
-        "two-digit sums, two to five seeds each: *not seen* means that our interval holds 0, not that the claim is wrong.",
+        "Written by `python -m grpo_lessons.claims` from `data/recorded/`; do not edit. The runs are one small policy",
+        "on two-digit sums, two to five seeds each: *not seen* means that our interval holds 0, not that the claim is",
+        "wrong.",
         "",
         "| lesson | claim | source | our runs | verdict |",
         "|---|---|---|---|---|",
