@@ -21,7 +21,7 @@ from .config import TrainConfig
 from .four_bit import quantize_linears, weight_bytes
 from .methods import get_method
 from .nano import build_tokenizer
-from .policies import Policy, dtype_for
+from .policies import Policy, dtype_for, place_of
 from .rollouts import sample_groups
 from .tasks import get_task
 from .update import Updater
@@ -69,7 +69,7 @@ def dry_run(
     """
     for method in methods:
         get_method(method)
-    place = torch.device(("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device)
+    place = place_of(device)
     run = DryRun(str(place))
     with torch.random.fork_rng():
         torch.manual_seed(seed)

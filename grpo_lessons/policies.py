@@ -91,7 +91,7 @@ def load_policy(
         raise ValueError(f"unknown quantize {quantize!r}; use None or 'nf4'")
     if fast_inference and backend != "unsloth":
         raise ValueError("fast_inference=True is Unsloth's vLLM engine; it needs backend='unsloth' and lora=LoraSpec()")
-    place = torch.device(("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device)
+    place = place_of(device)
     number = dtype_for(dtype, place, trains_all=lora is None and quantize is None)
     if backend == "unsloth":
         from .integrations import unsloth
@@ -101,6 +101,15 @@ def load_policy(
         policy = _from_transformers(name, lora, quantize, place, number, seed)
     policy.model.eval()
     return policy
+
+
+def place_of(device: str) -> torch.device:
+    """The device that "auto" means: the GPU if there is one. ValueError for a GPU that is not there."""
+    if device == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    if device.startswith("cuda") and not torch.cuda.is_available():
+        raise ValueError(f"device={device!r} and PyTorch sees no CUDA GPU: use device='auto' or 'cpu'")
+    return torch.device(device)
 
 
 def choose_backend(backend: str, lora: LoraSpec | None) -> str:

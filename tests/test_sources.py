@@ -83,6 +83,13 @@ def test_missing_unsloth_is_one_sentence_and_auto_does_without_it(monkeypatch):
     assert load_policy("nano", lora=LoraSpec(rank=2)).backend == "transformers"
 
 
+def test_a_gpu_that_is_not_there_is_one_sentence(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(ValueError, match=r"^device='cuda:0' and PyTorch sees no CUDA GPU: use device='auto' or 'cpu'$"):
+        load_policy("nano", device="cuda:0")
+    assert load_policy("nano").device == torch.device("cpu")
+
+
 def test_unsloth_without_adapters_and_vllm_without_unsloth_are_refused():
     with pytest.raises(ValueError, match=r"give lora=LoraSpec\(\)"):
         load_policy("nano", backend="unsloth")

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from grpo_lessons import sources
 from grpo_lessons.adapters import LoraSpec, record_base
-from grpo_lessons.four_bit import keep_trainable_layout
+from grpo_lessons.four_bit import keep_trainable_layout, quantize_linears
 from grpo_lessons.policies import Policy, recorded_name
 
 BEFORE = ("trl", "transformers", "peft")  # what Unsloth patches, and must therefore be imported after it
@@ -60,35 +60,40 @@ def load(
     """
     if fast_inference and (place.type != "cuda" or importlib.util.find_spec("vllm") is None):
         raise ValueError("fast_inference=True needs a CUDA GPU and vLLM (pip install vllm); leave it out without them")
-    unsloth = import_unsloth()
+    fast = import_unsloth().FastLanguageModel
     os.environ["UNSLOTH_RETURN_LOGITS"] = "1"  # or forward passes give no logits
     source = sources.find(name)
-    with sources.quiet(source.is_folder):
-        model, tokenizer = unsloth.FastLanguageModel.from_pretrained(
+    if source.is_folder and sources.adapter_base(source.location):
+        raise ValueError(f"{source.location} holds adapters already: load it with backend='transformers'")
+    four_bit = quantize == "nf4"
+    with sources.quiet(source.is_folder), torch.random.fork_rng():
+        model, tokenizer = fast.from_pretrained(
             source.location,
             revision=source.revision,
             use_exact_model_name=True,  # the pinned weights, not a mirror of them
             max_seq_length=max_length,
             dtype=dtype,
-            load_in_4bit=quantize == "nf4",
+            load_in_4bit=four_bit and place.type == "cuda",
             fast_inference=fast_inference,
             max_lora_rank=lora.rank,
         )
-    model = unsloth.FastLanguageModel.get_peft_model(
-        model,
-        r=lora.rank,
-        lora_alpha=lora.alpha,
-        lora_dropout=lora.dropout,
-        target_modules=list(lora.targets),
-        use_gradient_checkpointing=False,  # TrainConfig.gradient_checkpointing decides
-        random_state=seed,
-    )
+        if four_bit and place.type == "cpu":
+            model = quantize_linears(model, device=place, compute_dtype=dtype)
+        model = fast.get_peft_model(
+            model,
+            r=lora.rank,
+            lora_alpha=lora.alpha,
+            lora_dropout=lora.dropout,
+            target_modules=list(lora.targets),
+            use_gradient_checkpointing=False,  # TrainConfig.gradient_checkpointing decides
+            random_state=seed,
+        )
     tokenizer.padding_side = "left"
     record_base(model, *recorded_name(source))
     keep_trainable_layout(model)
     # In training Unsloth drops the attention mask, which is right for padding on the right; our prompts have it left.
     model.get_base_model().model._unsloth_keep_padding_mask = True
-    sampler = UnslothSampler(unsloth.FastLanguageModel, model, tokenizer, fast_inference)
+    sampler = UnslothSampler(fast, model, tokenizer, fast_inference)
     return Policy(model, tokenizer, place, name, str(source), "unsloth", sampler if place.type == "cuda" else None)
 
 
