@@ -15,6 +15,7 @@ import json
 import os
 import shutil
 import warnings
+from contextlib import contextmanager
 from pathlib import Path
 
 import torch
@@ -56,6 +57,20 @@ def save_policy(final: Path, policy) -> None:
         with path.open("rb+") as file:
             os.fsync(file.fileno())
     _move_into_place(temporary, final)
+
+
+@contextmanager
+def no_progress_bars():
+    """Without the bars of transformers, which would show "1/1 shards" at the end of every run."""
+    from transformers.utils import logging
+
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()
 
 
 def _move_into_place(temporary: Path, final: Path) -> None:

@@ -1,0 +1,125 @@
+"""Kill training again and again; the run must end as if nothing had happened.
+
+    python -m benchmarks.soak [--kills 200] [--seed 0]
+
+A small run on nano is trained once without interruption. Then the same run is trained in child processes that get
+SIGKILL: two of three at a random moment, the third as soon as a half-written checkpoint is seen. After each kill the
+directory must be readable, hold every metric up to its last checkpoint, and no damaged checkpoint; the next child
+resumes. A run that reaches its end must have the same metrics, evaluations and completions, byte for byte, and the
+same weights as the uninterrupted one; then the next run begins, until the kills are used up. POSIX only (fork).
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import os
+import random
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+import torch
+
+from grpo_lessons.checkpoints import list_checkpoints, read_checkpoint
+from grpo_lessons.config import TrainConfig
+from grpo_lessons.policies import load_policy
+from grpo_lessons.runlog import RunLog
+from grpo_lessons.tasks import get_task
+from grpo_lessons.trainer import train
+
+SETTINGS = TrainConfig(
+    steps=8,
+    prompts_per_step=4,
+    group_size=4,
+    minibatches=2,
+    kl_beta=0.01,
+    eval_every=2,
+    eval_n=8,
+    checkpoint_every=2,
+)
+SAME = ("metrics.jsonl", "evals.jsonl", "completions.jsonl", "policy/model.safetensors")
+
+
+def child(run_dir: Path, policy) -> int:
+    """Process id of a fork that trains or resumes run_dir."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            train(copy.deepcopy(policy), get_task("addition"), SETTINGS, run_dir=run_dir, resume=True)
+            os._exit(0)
+        except BaseException as error:
+            print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)
+            os._exit(1)
+    return pid
+
+
+def kill(pid: int, run_dir: Path, delay: float, at_checkpoint: bool) -> bool:
+    """SIGKILL after a delay, or when a checkpoint is half written; False if the child had ended by then."""
+    begin = time.perf_counter()
+    while True:
+        if os.waitpid(pid, os.WNOHANG) != (0, 0):
+            return False
+        half = at_checkpoint and any((run_dir / "checkpoints").glob("writing-*"))
+        if half or time.perf_counter() - begin > delay:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            return True
+        time.sleep(0.0005)
+
+
+def check(run_dir: Path) -> None:
+    """What must hold after every kill."""
+    if not (run_dir / "run.json").exists():
+        return
+    log = RunLog.load(run_dir)
+    paths = list_checkpoints(run_dir)
+    steps = [read_checkpoint(path)[0]["step"] for path in paths]
+    done = [line["step"] for line in log.lines["metrics"]]
+    if done != list(range(1, len(done) + 1)) or len(done) < max(steps, default=0):
+        raise AssertionError(f"{run_dir}: metrics of steps {done}, checkpoints {steps}")
+
+
+def soak(kills: int, seed: int, folder: Path) -> Counter:
+    """Counts of kills, kills that left a half-written checkpoint, and runs that ended as the uninterrupted one."""
+    policy, rng, count = load_policy("nano", device="cpu"), random.Random(seed), Counter()
+    whole, run_dir = folder / "whole", folder / "killed"
+    begin = time.perf_counter()
+    if os.waitstatus_to_exitcode(os.waitpid(child(whole, policy), 0)[1]):
+        raise AssertionError("the uninterrupted run failed")
+    duration = time.perf_counter() - begin
+    while count["kills"] < kills:
+        at_checkpoint = count["kills"] % 3 == 2
+        delay = 2 * duration if at_checkpoint else rng.uniform(0, duration)
+        if kill(child(run_dir, policy), run_dir, delay, at_checkpoint):
+            count["kills"] += 1
+            count["half-written checkpoints"] += any((run_dir / "checkpoints").glob("writing-*"))
+            check(run_dir)
+            continue
+        different = [name for name in SAME if (run_dir / name).read_bytes() != (whole / name).read_bytes()]
+        if different:
+            raise AssertionError(f"{run_dir} differs from the uninterrupted run in {', '.join(different)}")
+        count["equal runs"] += 1
+        shutil.rmtree(run_dir)
+    return count
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=0)
+    args = parser.parse_args()
+    torch.set_num_threads(1)  # a fork of a process with threads can hang
+    with tempfile.TemporaryDirectory() as folder:
+        count = soak(args.kills, args.seed, Path(folder))
+    print(", ".join(f"{number} {name}" for name, number in count.items()))
+    if not count["half-written checkpoints"] or not count["equal runs"]:
+        sys.exit("the kills never met a checkpoint being written, or no run reached its end: give more kills")
+
+
+if __name__ == "__main__":
+    main()
