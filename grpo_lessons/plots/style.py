@@ -73,6 +73,7 @@ def label_lines(ax, *, gap_points: float = 12.0) -> None:
     """Write each labelled line's name at its right end instead of a legend; close labels are moved apart."""
     lines = [line for line in ax.get_lines() if not line.get_label().startswith("_") and len(line.get_xdata())]
     height = ax.get_position().height * ax.figure.get_figheight() * 72
+    ax.get_ylim()  # limits that follow the data are set when they are read, and transData does not read them
     to_axes = ax.transData + ax.transAxes.inverted()
     ends = [(line, line.get_xdata()[-1], line.get_ydata()[-1]) for line in lines]
     lowest = -float("inf")

@@ -90,6 +90,18 @@ def test_a_method_keeps_its_colour_beside_others():
     assert (inks["GMPO"], inks["GRPO"]) == ("#D55E00", "#0072B2")
 
 
+def test_labels_of_lines_that_end_together_stand_apart_whatever_the_scale():
+    """Limits that matplotlib has not set yet would make 0.1 of 30 look like a third of the axis."""
+    _, ax = plots.new_axes()
+    ax.plot([0, 1], [0.0, 19.0], label="low")
+    ax.plot([0, 1], [30.0, 19.1], label="high")
+    plots.label_lines(ax)
+    low, high = ax.texts
+    to_points = ax.figure.dpi_scale_trans.inverted()
+    ends = [72 * to_points.transform(ax.transData.transform(text.xy))[1] for text in (low, high)]
+    assert ends[1] + high.xyann[1] - ends[0] - low.xyann[1] == pytest.approx(12, abs=0.5)
+
+
 def test_a_missing_column_names_those_there_are():
     with pytest.raises(ValueError, match=r"no column 'entropy'; it has step, reward_mean"):
         plots.compare_curves({"grpo": run()}, "entropy")
