@@ -1,7 +1,7 @@
 r"""A museum of broken verifiers. Do not use them: each shows one fault that real reward functions have had.
 
-Only the lessons, their checks and the tests import this module. Every exhibit takes (completion, expected) and returns a bool;
-its docstring names an input that it gets wrong.
+Only the lessons, their checks and the tests import this module. Every exhibit takes (completion, expected) and returns
+a bool; its docstring names an input that it gets wrong.
 """
 
 from __future__ import annotations

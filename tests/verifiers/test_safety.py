@@ -61,7 +61,7 @@ def cpu_seconds(call):
 
 
 @pytest.mark.parametrize("name", PURE)
-@pytest.mark.parametrize("completion", NOT_TEXT, ids=repr)
+@pytest.mark.parametrize("completion", NOT_TEXT, ids=lambda value: type(value).__name__)
 def test_what_is_not_text_gets_a_verdict(name, completion):
     for extract in (v.extract_answer, v.extract_last_answer):
         verdict = getattr(v, name)(completion, **PURE[name], extract=extract)
