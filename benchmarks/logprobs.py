@@ -58,7 +58,7 @@ WAYS = {PLAIN: plain, "the same, with entropy": plain_with_entropy, "grpo_lesson
 
 
 def measure(way: str, args) -> dict:
-    """One forward and backward: CPU seconds (a busy machine hardly changes them), peak bytes above the start, results."""
+    """One forward and backward: CPU seconds (a busy machine hardly changes them), peak bytes above the start."""
     generator = torch.Generator().manual_seed(0)
     head = torch.nn.Linear(args.hidden, args.vocabulary, bias=False).requires_grad_(args.train_head)
     with torch.no_grad():
