@@ -1,11 +1,10 @@
-"""Figures of recorded studies: several labels (methods), settings and seeds at once."""
+"""Figures of the results of recorded studies: several labels (methods), settings and seeds at once."""
 
 import pandas as pd
 
 from grpo_lessons.methods import METHODS
-from grpo_lessons.plots.style import GREY, INK, PALETTE, PURPLE, colour, label_lines, new_axes, new_grid, title
+from grpo_lessons.plots.style import GREY, PALETTE, PURPLE, colour, label_lines, new_axes, new_grid, title
 from grpo_lessons.pooled import pooled
-from grpo_lessons.spikes import spikes
 
 SPARE = (PURPLE, "#882255", "#332288", "#999933")
 
@@ -29,10 +28,11 @@ def accuracy_by_setting(
         x = rows["setting"].map(places) + shift
         bars = [rows["mean"] - rows["low"], rows["high"] - rows["mean"]]
         ax.errorbar(x, rows["mean"], yerr=bars, fmt="none", color=ink, capsize=3)
-        ax.plot(x, rows["mean"], color=ink, marker="o", linewidth=1.2, label=label_name(label))
-        ax.plot(seeds["setting"].map(places) + shift, seeds[column], ".", color=ink, alpha=0.5, markersize=4)
+        ax.plot(x, rows["mean"], color=ink, marker="o", linewidth=1.2)
+        ax.plot(seeds["setting"].map(places) + shift - 0.025, seeds[column], ".", color=ink, markersize=5)
+        ax.plot([len(places) - 0.9], rows["mean"].iloc[-1:], linestyle="none", color=ink, label=label_name(label))
     ax.set(xlabel=xlabel, ylabel=ylabel, xlim=(-0.4, len(places) - 0.6), ylim=(-0.02, 1.02))
-    ax.set_xticks(list(places.values()), [_plain(s) for s in places])
+    ax.set_xticks(list(places.values()), [plain(s) for s in places])
     label_lines(ax)
     return fig
 
@@ -56,34 +56,6 @@ def accuracy_by_label(study, setting, column="accuracy", *, xlabel="held-out acc
     ax.set_yticks(range(len(inks)), [label_name(label) for label in inks])
     ax.set(xlim=(-0.02, 1.02), ylim=(len(inks) - 0.4, -0.6), xlabel=xlabel)
     ax.grid(axis="x", color=GREY, alpha=0.2)
-    return fig
-
-
-def log_ratio_bands(study, settings):
-    """How far tokens moved between sampling and each update: one column a label, one row a setting.
-
-    What to see: the pale band holds all tokens (its edges are the mean over seeds of each step's extremes, thin lines
-    are single seeds), the dark one 98 of 100 (of the step's last update). The limits are the same along a row.
-
-    study: a Recorded whose curves have log_ratio_min, _max, _q01, _q99. Returns a Figure.
-    """
-    inks = label_inks(study)
-    size = (min(10, 1 + 3.2 * len(inks)), 0.7 + 2.6 * len(settings))
-    fig, axes = new_grid(len(settings), len(inks), size=size, sharex=True, sharey="row")
-    for row, setting in zip(axes, settings, strict=True):
-        for ax, (label, ink) in zip(row, inks.items(), strict=True):
-            runs = _runs(study, label, setting)
-            for _, run in runs.groupby("seed"):
-                for edge in ("log_ratio_min", "log_ratio_max"):
-                    ax.plot(run["step"], run[edge], color=ink, linewidth=0.6, alpha=0.5)
-            mean = runs.groupby("step")[["log_ratio_min", "log_ratio_max", "log_ratio_q01", "log_ratio_q99"]].mean()
-            ax.fill_between(mean.index, mean["log_ratio_min"], mean["log_ratio_max"], color=ink, alpha=0.2, linewidth=0)
-            ax.fill_between(mean.index, mean["log_ratio_q01"], mean["log_ratio_q99"], color=ink, alpha=0.7, linewidth=0)
-            ax.axhline(0, color=INK, linewidth=0.8)
-            ax.set_title(f"{label_name(label)}, {_plain(setting)}", fontsize=10)
-        row[0].set_ylabel("log ratio (nats)")
-    for ax in axes[-1]:
-        ax.set_xlabel("step (one rollout each)")
     return fig
 
 
@@ -121,63 +93,6 @@ def _untrained(study, label):
     return results[["seed"]].assign(step=0, held_out=results["accuracy_before"])
 
 
-def recorded_curves(study, columns: dict[str, str], settings):
-    """Columns of the training curves: one panel for each column (rows) and setting; a thin line a seed.
-
-    What to see: whether the thick lines (means over the seeds) differ by more than the thin ones do. Gradient norms
-    stand on a logarithmic axis.
-
-    columns: name in the curves -> name of the axis with its unit. Returns a Figure.
-    """
-    inks = label_inks(study)
-    size = (0.9 + 4.2 * len(settings), 0.5 + 2.7 * len(columns))
-    fig, axes = new_grid(len(columns), len(settings), size=size, sharex=True, sharey="row")
-    for row, (column, ylabel) in zip(axes, columns.items(), strict=True):
-        for ax, setting in zip(row, settings, strict=True):
-            for label, ink in inks.items():
-                runs = _runs(study, label, setting)
-                if runs.empty:
-                    continue
-                for _, run in runs.groupby("seed"):
-                    ax.plot(run["step"], run[column], color=ink, linewidth=0.6, alpha=0.4)
-                mean = runs.groupby("step")[column].mean()
-                ax.plot(mean.index, mean, color=ink, linewidth=2, label=label_name(label))
-            ax.set_title(_plain(setting), fontsize=10)
-            ax.set_yscale("log" if column.startswith("grad_norm") else "linear")
-        row[0].set_ylabel(ylabel)
-        label_lines(row[-1])
-    for ax in axes[-1]:
-        ax.set_xlabel("step (one rollout each)")
-    return fig
-
-
-def gradient_spikes(study, labels, settings, *, factor=2.0, window=10):
-    """Largest gradient norm of each step, all seeds; a mark where it is a spike by `spikes.spikes`.
-
-    What to see: how often a curve leaves its own recent level. The axes are logarithmic and the same in all panels.
-
-    Returns a Figure with one row a label and one column a setting.
-    """
-    inks = label_inks(study)
-    size = (0.9 + 2.9 * len(settings), 0.5 + 1.8 * len(labels))
-    fig, axes = new_grid(len(labels), len(settings), size=size, sharex=True, sharey=True)
-    for row, label in zip(axes, labels, strict=True):
-        for ax, setting in zip(row, settings, strict=True):
-            total = 0
-            for _, run in _runs(study, label, setting).groupby("seed"):
-                norms = run["grad_norm_max"].to_numpy()
-                found = spikes(norms, factor=factor, window=window)
-                ax.plot(run["step"], norms, color=inks[label], linewidth=0.9, alpha=0.7)
-                ax.plot(run["step"][found], norms[found], "v", color=INK, markersize=5)
-                total += int(found.sum())
-            ax.set_yscale("log")
-            ax.set_title(f"{label_name(label)}, {_plain(setting)}: {total}", fontsize=9)
-        row[0].set_ylabel("gradient norm")
-    for ax in axes[-1]:
-        ax.set_xlabel("step")
-    return fig
-
-
 def train_and_held_out(study, settings):
     """Accuracy on the problems that were trained on (hollow) and on held-out ones (filled), joined by a line.
 
@@ -199,7 +114,7 @@ def train_and_held_out(study, settings):
             for row, face, shift in ((seen, "white", -0.14), (unseen, ink, 0.14)):
                 ax.plot([row["low"], row["high"]], [y + shift] * 2, color=ink, linewidth=1)
                 ax.plot(row["mean"], y, "o", mfc=face, mec=ink, zorder=3)
-        ax.set_title(_plain(setting), fontsize=10)
+        ax.set_title(plain(setting), fontsize=10)
         ax.set_xlabel("accuracy (share right)")
         ax.grid(axis="x", color=GREY, alpha=0.2)
     axes[0, 0].set_yticks(range(len(inks)), [label_name(label) for label in inks])
@@ -219,12 +134,7 @@ def label_name(label: str) -> str:
     return title(label) if known else METHODS[label].title
 
 
-def _runs(study, label: str, setting: str):
-    curves = study.curves
-    return curves[(curves["label"] == label) & (curves["setting"] == setting)].sort_values("step")
-
-
-def _plain(setting: str) -> str:
+def plain(setting: str) -> str:
     """1e-03 as 0.001; any other setting as it is."""
     try:
         return f"{float(setting):g}"

@@ -26,17 +26,28 @@ def test_the_outer_axes_are_named(name):
     assert all(ax.get_ylabel() or any(t.get_text() == "GRPO" for t in ax.get_yticklabels()) for ax in labelled)
 
 
+def marks(ax):
+    """Label's name -> (x, y) of its means, from the lines with round marks."""
+    names = [line.get_label() for line in ax.lines if not line.get_label().startswith("_")]
+    means = [line for line in ax.lines if line.get_marker() == "o"]
+    return {name: (list(m.get_xdata()), list(m.get_ydata())) for name, m in zip(names, means, strict=True)}
+
+
 def test_accuracies_stand_at_their_means_and_learning_rates_read_as_numbers():
     ax = FIGURES["accuracy_by_setting"]().axes[0]
-    means = {line.get_label(): line.get_ydata() for line in ax.lines if not line.get_label().startswith("_")}
-    assert list(means["GMPO"]) == pytest.approx([0.7, 0.7])
+    assert marks(ax)["GMPO"][1] == pytest.approx([0.7, 0.7])
     assert [label.get_text() for label in ax.get_xticklabels()] == ["0.0005", "0.001"]
+
+
+def test_names_stand_right_of_the_last_marks():
+    ax = FIGURES["accuracy_by_setting"]().axes[0]
+    assert min(text.xy[0] for text in ax.texts) > max(max(x) for x, _ in marks(ax).values())
 
 
 def test_settings_stand_in_the_order_asked_for():
     fig = plots.accuracy_by_setting(made_up_study(), xlabel="learning rate", settings=SETTINGS[::-1])
-    line = next(line for line in fig.axes[0].lines if line.get_label() == "GRPO")
-    assert list(line.get_xdata()) == sorted(line.get_xdata())
+    x = marks(fig.axes[0])["GRPO"][0]
+    assert x == sorted(x)
     assert [label.get_text() for label in fig.axes[0].get_xticklabels()] == ["0.001", "0.0005"]
 
 
@@ -72,6 +83,13 @@ def test_spikes_of_all_seeds_are_counted_in_the_title_and_marked():
     marks = [line.get_xdata() for line in ax.lines if line.get_marker() == "v"]
     assert ax.get_title() == "GRPO, 0.001: 2"
     assert [list(m) for m in marks] == [[12], [12]]
+
+
+def test_a_step_without_gradient_is_a_gap_on_the_logarithmic_axis():
+    study = made_up_study()
+    study.curves.loc[study.curves["step"] == 3, "grad_norm_max"] = 0.0
+    line = plots.gradient_spikes(study, ["grpo"], SETTINGS).axes[0].lines[0]
+    assert list(np.isnan(line.get_ydata()).nonzero()[0]) == [2]
 
 
 def test_hollow_is_training_and_filled_is_held_out():
