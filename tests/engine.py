@@ -38,3 +38,8 @@ def weights(policy):
 def parity(prompts, completions, **columns):
     """A reward that any policy earns about half of the time: 1 for an even number of characters."""
     return [float(len(text) % 2 == 0) for text in completions]
+
+
+def alternating(prompts, completions, **columns):
+    """1, 0, 1, 0, ...: no group is ever dead, whatever the policy writes."""
+    return [float(row % 2 == 0) for row in range(len(completions))]

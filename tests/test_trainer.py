@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from engine import config, nano, parity, weights
+from engine import alternating, config, nano, weights
 
 from grpo_lessons.methods import METHODS
 from grpo_lessons.policies import LoraSpec, adapter_hash, load_policy, weights_hash
@@ -16,7 +16,7 @@ from grpo_lessons.tasks.addition import Addition
 from grpo_lessons.trainer import TrainingError, problems_of_step, train
 
 
-def run(run_dir=None, policy=None, reward=parity, resume=False, on_step=None, allow_changes=(), **changes):
+def run(run_dir=None, policy=None, reward=alternating, resume=False, on_step=None, allow_changes=(), **changes):
     return train(
         policy or nano(),
         Addition(),
@@ -161,7 +161,7 @@ def test_a_trainable_adapter_changes_in_three_steps_and_the_base_does_not():
 
 def test_completions_without_a_reward_are_left_out_with_a_warning():
     def half(prompts, completions, **columns):
-        return [None, float("nan"), *parity(prompts, completions)[2:]]
+        return [None, float("nan"), *alternating(prompts, completions)[2:]]
 
     with pytest.warns(UserWarning, match="2 of 16 completions got no reward and are left out"):
         log = run(reward=half, steps=1)
@@ -191,7 +191,7 @@ def test_a_step_without_any_reward_changes_nothing_and_says_so():
 def test_a_broken_reward_function_stops_the_run_and_the_directory_can_be_resumed(tmp_path, values, message):
     def broken(prompts, completions, **columns):
         broken.calls += 1
-        return values(len(completions)) if broken.calls == 2 else parity(prompts, completions)
+        return values(len(completions)) if broken.calls == 2 else alternating(prompts, completions)
 
     broken.calls = 0
     with pytest.raises(RewardError, match=message):
@@ -266,5 +266,5 @@ def test_run_json_says_what_was_run(tmp_path):
     run(tmp_path / "run", steps=1)
     header = json.loads((tmp_path / "run" / "run.json").read_text())
     assert header["config"]["group_size"] == 4
-    assert (header["policy"], header["task"], header["reward"]) == ("nano", "addition", "parity")
+    assert (header["policy"], header["task"], header["reward"]) == ("nano", "addition", "alternating")
     assert header["machine"]["torch"] == torch.__version__
