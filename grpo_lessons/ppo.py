@@ -50,10 +50,12 @@ UNUSED = (
 
 @dataclass(frozen=True)
 class PPOSettings:
-    """What PPO has beyond TrainConfig. The defaults of the last two were chosen on dev sums with the nano policy.
+    """What PPO has beyond TrainConfig.
 
     gamma: discount per token. lam: GAE's dial, from the critic alone (0) to the outcome alone (1).
     critic_learning_rate: of the value head and of a separate critic's body. value_weight: of the value loss in the sum.
+    On 800 dev sums after 30 steps of nano, one seed, rates of 3e-4, 1e-3 and 3e-3, lam 0.95 and 1, and weights of 0.1
+    and 0.5 gave 94.9 to 97.4 %, 1.3 points either way: one seed does not rank them, and these are the middle ones.
     """
 
     gamma: float = 1.0
@@ -179,7 +181,7 @@ class Learner:
         regression = value_loss(self.critic(rows, hidden), rows.returns, rows.mask)
         loss = policy_loss.loss + self.settings.value_weight * regression
         if not math.isfinite(float(loss.detach())):
-            raise TrainingError(f"step {step} of ppo: loss {float(loss)}: not finite. Try smaller learning rates")
+            raise TrainingError(f"step {step} of ppo: the loss is not finite; try smaller learning rates")
         loss.backward()
         norms = [clip_grad_norm_(g["params"], self.config.max_grad_norm) for g in self.optimizer.param_groups]
         self.optimizer.step()
