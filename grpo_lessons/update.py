@@ -49,7 +49,7 @@ class Updater:
         self.model, self.config, self.max_new_tokens = policy.model, config, max_new_tokens
         self.method = get_method(config.method, **config.method_options)
         self.parameters = [p for p in policy.model.parameters() if p.requires_grad]
-        self.optimizer = torch.optim.AdamW(self.parameters, lr=config.learning_rate, weight_decay=0.0)
+        self.optimizer = torch.optim.AdamW(self.parameters, lr=config.learning_rate, weight_decay=0.0, fused=True)
         self.reference = Reference(self.parameters) if config.kl_beta else None
         number = next(policy.model.parameters()).dtype
         self.scale = loss_scale(number)
