@@ -37,7 +37,7 @@ def test_a_point_for_each_wait_takes_the_arithmetic_and_leaves_nothing_to_reinfo
     assert log.table["accuracy"].max() > 0.5  # it looked like success first
     assert strict < 0.1 and lenient < 0.1
     _, repair = trained(verify_integer, 5, policy, seed=seed)
-    assert repair.table["dead_groups"].mean() > 0.9
+    assert repair.table["dead_groups"].mean() > 0.8  # fewer than one group in five still holds a difference
 
 
 def test_a_substring_takes_the_form_and_leaves_the_arithmetic():
