@@ -19,6 +19,7 @@ _TASKS: dict[str, str] = {
     "knights_knaves": "grpo_lessons.tasks.knights_knaves:KnightsKnaves",
     "lookup_qa": "grpo_lessons.tasks.lookup_qa:LookupQA",
     "programs": "grpo_lessons.tasks.programs:Programs",
+    "small_sums": "grpo_lessons.tasks.small_sums:SmallSums",
     "word_problems": "grpo_lessons.tasks.word_problems:WordProblems",
     "written_programs": "grpo_lessons.tasks.program_files:WrittenPrograms",
 }
