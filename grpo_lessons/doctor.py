@@ -16,10 +16,10 @@ LIBRARIES = {
     "matplotlib": "figures",
     "pandas": "run tables",
     "jupyterlab": "the lessons (extra: lab)",
-    "peft": "LoRA, lessons 11-13 (extra: qlora)",
-    "bitsandbytes": "4-bit weights, lessons 11-13 (extra: qlora)",
-    "unsloth": "fast QLoRA on a GPU, lessons 12-13 (extra: unsloth)",
-    "trl": "lesson 17 (extra: scale)",
+    "peft": "LoRA (extra: qlora)",
+    "bitsandbytes": "4-bit weights (extra: qlora)",
+    "unsloth": "fast QLoRA on a GPU (extra: unsloth)",
+    "trl": "comparison with TRL (extra: scale)",
 }
 
 
@@ -52,7 +52,7 @@ def _machine() -> list[Check]:
             "memory",
             f"{memory:.0f} GiB",
             "ok" if memory >= 7 else "note",
-            "" if memory >= 7 else "nano lessons fit; close other programs for lesson 11",
+            "" if memory >= 7 else "nano lessons fit; larger policies may not",
         ),
     ]
 
@@ -61,7 +61,7 @@ def _gpu() -> list[Check]:
     import torch
 
     if not torch.cuda.is_available():
-        advice = "lessons 00-11 need none; lessons 12 and 13 fall back to the nano policy"
+        advice = "no lesson needs one; larger policies do"
         return [Check("GPU", "none that CUDA sees", "note", advice)]
     properties = torch.cuda.get_device_properties(0)
     bf16 = torch.cuda.is_bf16_supported()
