@@ -51,7 +51,8 @@ def save_policy(final: Path, policy) -> None:
     """Write model and tokenizer for `load_policy`: the whole folder is there or none."""
     temporary = final.with_name(f"writing-{final.name}")
     shutil.rmtree(temporary, ignore_errors=True)
-    save_model(policy.model, temporary)
+    with no_progress_bars():
+        save_model(policy.model, temporary)
     policy.tokenizer.save_pretrained(temporary)
     for path in temporary.iterdir():
         with path.open("rb+") as file:
