@@ -9,8 +9,10 @@ from rich.console import Console
 
 from .commands.compare import compare
 from .commands.doctor import doctor
+from .commands.dry_run import dry_run
 from .commands.evaluate import evaluate
 from .commands.memory import memory
+from .commands.runs import diagnose, show
 from .commands.train import train
 from .commands.verify import verify
 
@@ -21,7 +23,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     help="Reinforcement learning with verifiable rewards for small language models. Start with `grpo-lessons doctor`.",
 )
-for command in (doctor, train, compare, evaluate, verify, memory):
+for command in (doctor, train, compare, evaluate, verify, show, diagnose, memory, dry_run):
     app.command()(command)
 
 
