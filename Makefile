@@ -48,7 +48,7 @@ bench: $(READY)          ## side-by-side measurements, written to benchmarks/res
 	$(BIN)/python -m benchmarks.engine
 
 record: $(READY)         ## make the recorded studies of data/recorded/ again (hours)
-	$(BIN)/python -m grpo_lessons.studies three_methods ladder gmpo_ablation sharpness lengths
+	$(BIN)/python -m grpo_lessons.studies three_methods ladder gmpo_ablation sharpness lengths ppo
 
 lint: $(READY)
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
