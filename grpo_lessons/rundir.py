@@ -31,6 +31,8 @@ def describe_run(policy: Policy, task: Task, config: TrainConfig, reward) -> dic
     return {
         "config": config.to_dict(),
         "policy": policy.name,
+        "policy_source": policy.source,
+        "backend": policy.backend,
         "task": task.name,
         "reward": "task" if reward is None else getattr(reward, "__name__", type(reward).__name__),
         "trainable_parameters": trainable_parameters(policy.model),

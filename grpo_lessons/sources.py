@@ -38,6 +38,9 @@ class Source:
         return Path(self.location).is_dir()
 
     def __str__(self) -> str:
+        """For logs: hub id and commit, or the folder's name without the path of this machine."""
+        if self.is_folder:
+            return Path(self.location).name
         return f"{self.location}@{self.revision[:12]}" if self.revision else self.location
 
 

@@ -107,3 +107,10 @@ def test_sixteen_bits_only_where_weights_are_frozen_and_the_device_computes_them
     assert dtype_for("bfloat16", cpu, trains_all=True) == torch.bfloat16
     with pytest.raises(ValueError, match="unknown dtype 'bf16'; use 'auto', 'float32'"):
         dtype_for("bf16", cpu, trains_all=True)
+
+
+def test_a_source_names_itself_without_a_path_of_this_machine(tmp_path):
+    (tmp_path / "mine").mkdir()
+    assert str(sources.Source("x", str(tmp_path / "mine"))) == "mine"
+    assert str(sources.Source("x", "owner/model", "0123456789abcdef")) == "owner/model@0123456789ab"
+    assert load_policy("nano").source == "nano"
