@@ -33,7 +33,6 @@ SHOWN = TrainConfig(
     learning_rate=5e-4,
     warmup_steps=3,
     max_new_tokens=16,
-    micro_batch=16,
 )
 BARE = TrainConfig(steps=3, prompts_per_step=4, group_size=8, minibatches=1, learning_rate=5e-4, max_new_tokens=24)
 RANK = 16
