@@ -8,7 +8,7 @@ UNSLOTH := .venv-unsloth
 export OMP_NUM_THREADS ?= 1
 export TOKENIZERS_PARALLELISM = false
 
-.PHONY: help train test test-slow test-unsloth test-lessons smollm2 test-browser notebooks lab bench record lint clean setup
+.PHONY: help train test test-slow test-unsloth test-lessons smollm2 test-browser notebooks lab bench soak record lint clean setup
 
 help:                    ## these lines
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -46,6 +46,9 @@ lab: $(READY)            ## open the course in JupyterLab, in a working copy tha
 
 bench: $(READY)          ## side-by-side measurements, written to benchmarks/results/
 	$(BIN)/python -m benchmarks.engine
+
+soak: $(READY)           ## kill a run 200 times and resume it, the long form of a slow test (an hour at worst)
+	$(BIN)/python -m benchmarks.soak --record
 
 record: $(READY)         ## make the recorded studies of data/recorded/ again (hours)
 	$(BIN)/python -m grpo_lessons.studies three_methods ladder gmpo_ablation sharpness lengths ppo

@@ -1,12 +1,13 @@
 """Kill training again and again; the run must end as if nothing had happened.
 
-    python -m benchmarks.soak [--kills 200] [--seed 0]
+    python -m benchmarks.soak [--kills 200] [--seed 0] [--record]
 
 A small run on nano is trained once without interruption. Then the same run is trained in child processes that get
 SIGKILL: two of three at a random moment, the third as soon as a half-written checkpoint is seen. After each kill the
 directory must be readable, hold every metric up to its last checkpoint, and no damaged checkpoint; the next child
 resumes. A run that reaches its end must have the same metrics, evaluations and completions, byte for byte, and the
-same weights as the uninterrupted one; then the next run begins, until the kills are used up. POSIX only (fork).
+same weights as the uninterrupted one; then the next run begins, until the kills are used up. --record writes the outcome to
+benchmarks/results/soak.md. POSIX only (fork).
 """
 
 from __future__ import annotations
@@ -27,11 +28,13 @@ import torch
 
 from grpo_lessons.checkpoints import list_checkpoints, read_checkpoint
 from grpo_lessons.config import TrainConfig
+from grpo_lessons.machine import describe_machine
 from grpo_lessons.policies import load_policy
 from grpo_lessons.runlog import RunLog
 from grpo_lessons.tasks import get_task
 from grpo_lessons.trainer import train
 
+RESULTS = Path(__file__).parent / "results" / "soak.md"
 SETTINGS = TrainConfig(
     steps=8,
     prompts_per_step=4,
@@ -108,10 +111,32 @@ def soak(kills: int, seed: int, folder: Path) -> Counter:
     return count
 
 
+def record(count: Counter, seed: int) -> None:
+    """Write what happened, where and when; processor time includes the children that were killed."""
+    machine, spent = describe_machine(), os.times()
+    lines = [
+        "# Killed again and again",
+        "",
+        f"`make soak`: a run of {SETTINGS.steps} steps, a checkpoint every {SETTINGS.checkpoint_every}, SIGKILL at "
+        "random moments and while a checkpoint is written, resumed each time. After every kill the directory was "
+        "readable and held each metric up to its last checkpoint; every run that reached its end was equal to the "
+        f"uninterrupted one, byte for byte: {', '.join(SAME)}.",
+        "",
+        "| kills | of them with a half-written checkpoint | runs that ended equal | runs that ended otherwise | seed |",
+        "|---|---|---|---|---|",
+        f"| {count['kills']} | {count['half-written checkpoints']} | {count['equal runs']} | 0 | {seed} |",
+        "",
+        f"{sum(spent[:4]):.0f} s of processor time. {machine['hardware']}, torch {machine['torch']}, "
+        f"{machine['date']}. A run that ends otherwise stops the soak with an error, and nothing is recorded.",
+    ]
+    RESULTS.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--record", action="store_true", help="write benchmarks/results/soak.md")
     args = parser.parse_args()
     torch.set_num_threads(1)  # a fork of a process with threads can hang
     with tempfile.TemporaryDirectory() as folder:
@@ -119,6 +144,8 @@ def main() -> None:
     print(", ".join(f"{number} {name}" for name, number in count.items()))
     if not count["half-written checkpoints"] or not count["equal runs"]:
         sys.exit("the kills never met a checkpoint being written, or no run reached its end: give more kills")
+    if args.record:
+        record(count, args.seed)
 
 
 if __name__ == "__main__":
