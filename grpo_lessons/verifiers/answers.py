@@ -41,7 +41,6 @@ END_STRINGS = (
     "[PAD]",
 )
 _END = re.compile("|".join(map(re.escape, END_STRINGS)))
-_TAGS = re.compile("</?answer>")
 _BRACES = re.compile(r"\\boxed\s*+\{|\\.|[{}]", re.DOTALL)
 _HASHES = re.compile(r"(?<!#)####(?!#)([^\r\n]*)")
 
@@ -88,13 +87,11 @@ def extract_last_answer(completion: str) -> str | None:
     """The lenient twin: the last complete innermost pair of tags after the last `</think>`."""
     if not isinstance(completion, str):
         return None
-    text, start, answer = final_part(completion), None, None
-    for tag in _TAGS.finditer(text):
-        if tag.group() == OPEN:
-            start = tag.end()
-        elif start is not None:
-            answer, start = text[start : tag.start()], None
-    return (answer or "").strip() or None
+    text = final_part(completion)
+    start = text.rfind(OPEN, 0, max(text.rfind(CLOSE), 0))  # the last opening tag that has a closing one after it
+    if start < 0:
+        return None
+    return text[start + len(OPEN) : text.index(CLOSE, start)].strip() or None
 
 
 def extract_boxed(completion: str) -> str | None:

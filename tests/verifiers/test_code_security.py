@@ -47,7 +47,7 @@ def mode(request, monkeypatch):
     return request.param
 
 
-def outcome(program, expected="'done'", timeout_s=2.0):
+def outcome(program, expected="'done'", timeout_s=10.0):
     """The reason for a program whose f() shall return something."""
     return verify_code(f"```python\n{program}\n```", [f"assert f() == {expected}"], timeout_s=timeout_s).reason
 
@@ -237,7 +237,7 @@ def test_the_same_walls_hold_for(options, monkeypatch):
 
 def test_memory_is_given_back_after_a_hog(mode):
     hog = "def f():\n    hold = []\n    while True: hold.append(bytearray(1 << 20))"
-    assert outcome(hog) == "memory"
+    assert outcome(hog, timeout_s=30.0) == "memory"
 
 
 FORGERIES = {
@@ -272,7 +272,7 @@ def test_earns_nothing_who(mode, forgery):
     start = time.perf_counter()
     verdict = verify_code(f"```python\n{forgery}\n```", ["assert f() == 42424"], reward="share")
     assert verdict.reward == 0.0
-    assert time.perf_counter() - start < 3.0
+    assert time.perf_counter() - start < 20.0
     assert outcome("def f(): return 'done'") == "correct"
 
 

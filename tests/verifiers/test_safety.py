@@ -71,13 +71,14 @@ def test_what_is_not_text_gets_a_verdict(name, completion):
 
 
 @pytest.mark.parametrize("bomb", BOMBS)
-def test_no_completion_takes_fifty_milliseconds(bomb):
+def test_no_completion_takes_long(bomb):
+    """Linear scans need under 50 ms of processor time (benchmarks/fuzz_verifiers.py); a slow pattern needs minutes."""
     for extract in EXTRACTORS:
         for name, arguments in PURE.items():
             verify = getattr(v, name)
             run = lambda verify=verify, a=arguments, e=extract: verify(BOMBS[bomb], **a, extract=e)  # noqa: E731
-            assert min(cpu_seconds(run) for _ in range(2)) < 0.05, (name, extract)
-    assert cpu_seconds(lambda: v.has_format(BOMBS[bomb])) < 0.05
+            assert min(cpu_seconds(run) for _ in range(2)) < 0.5, (name, extract)
+    assert cpu_seconds(lambda: v.has_format(BOMBS[bomb])) < 0.5
 
 
 text = st.one_of(st.text(), st.lists(st.one_of(st.sampled_from(SNIPPETS), st.text(max_size=4))).map("".join))
