@@ -97,7 +97,7 @@ def studies() -> dict[str, Study]:
     more = {"64 sums": {"steps": 60, "train_problems": 64}, "all sums": {"steps": 60}}
     gmpo = methods("gmpo", "gmpo_no_clip", "gmpo_narrow", "gmpo_wide", "gmpo_sequence_clip")
     sharp = methods("grpo", "grpo_sg", "ar", "lopti", "high_entropy")
-    paper = {"grpo_sg, paper's constants": {"method": "grpo_sg", "method_options": {}}}
+    second_hand = {"grpo_sg, second-hand constants": {"method": "grpo_sg", "method_options": {}}}
     short = {"30 steps": {"steps": 30}}
     ppo = grid({f"ppo_{critic}": {} for critic in ("separate", "shared", "none")}, short)
     return {
@@ -105,7 +105,7 @@ def studies() -> dict[str, Study]:
         "gmpo_ablation": Study("What does GMPO's clip do, and where?", grid(gmpo, steep)),
         "sharpness": Study(
             "Do token weights help on sums that were never trained on?",
-            [*grid(sharp | paper, sizes, seeds=(0, 1)), *grid(methods("grpo", "grpo_sg"), more, seeds=(0, 1))],
+            [*grid(sharp | second_hand, sizes, seeds=(0, 1)), *grid(methods("grpo", "grpo_sg"), more, seeds=(0, 1))],
         ),
         "lengths": Study(
             "Do wrong answers grow longer under GRPO than under Dr. GRPO?",
