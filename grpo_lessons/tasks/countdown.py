@@ -20,25 +20,29 @@ SPLIT_SEED = 2024
 DEV_SHARE, HELD_OUT_SHARE = 0.1, 0.2
 TARGETS = range(10, 101)
 
-PROMPT = (
-    "Use every one of the numbers {numbers} exactly once, with + - * / and brackets, to get {target}. "
-    "Think, then write the expression between <answer> and </answer>."
-)
+FORMS = {
+    "en": "Use every one of the numbers {numbers} exactly once, with + - * / and brackets, to get {target}. "
+    "Think, then write the expression between <answer> and </answer>.",
+    "compact": "{numbers}={target}?",
+}
 
 
 class Countdown:
     """An expression over `count` numbers from 1 to `largest` that equals a target from 10 to 100.
 
-    count: 2 to 5 numbers. largest: at least 5. Raises ValueError otherwise.
+    count: 2 to 5 numbers. largest: at least 5. form: "en", or "compact" ("3 5 2=16?") for policies of nano's size.
+    Raises ValueError otherwise.
     """
 
     name = "countdown"
-    max_new_tokens = 200
 
-    def __init__(self, count: int = 3, largest: int = 20):
+    def __init__(self, count: int = 3, largest: int = 20, form: str = "en"):
         if not 2 <= count <= 5 or largest < 5:
             raise ValueError(f"count={count}, largest={largest}; expected 2 to 5 numbers up to at least 5")
-        self.count, self.largest = count, largest
+        if form not in FORMS:
+            raise ValueError(f"unknown form {form!r}; forms: {', '.join(FORMS)}")
+        self.count, self.largest, self.form = count, largest, form
+        self.max_new_tokens = 200 if form == "en" else 10 + 8 * count
 
     def pool(self, split: str) -> list[tuple[int, ...]]:
         """The sorted multisets of numbers of a split: 70 % train, 10 % dev, 20 % held out, fixed for ever."""
@@ -66,13 +70,13 @@ class Countdown:
             return problems
         raise ValueError(f"{n} problems asked of {split!r}, of which {len(problems)} reach a target in {TARGETS}")
 
-    @staticmethod
-    def problem(numbers: list[int], target: int) -> Problem:
+    def problem(self, numbers: list[int], target: int) -> Problem:
         """The problem of these numbers; its answer is one solution. ValueError if there is none."""
         solution = solve(numbers, target)
         if solution is None:
             raise ValueError(f"{target} cannot be made from {list(numbers)}; give a target in reachable(numbers)")
-        text = PROMPT.format(numbers=", ".join(map(str, numbers)), target=target)
+        separator = ", " if self.form == "en" else " "
+        text = FORMS[self.form].format(numbers=separator.join(map(str, numbers)), target=target)
         data = {"numbers": list(numbers), "target": target}
         return Problem([{"role": "user", "content": text}], solution, data)
 
@@ -118,3 +122,17 @@ def combined(a: Fraction, text_a: str, b: Fraction, text_b: str):
     yield a * b, f"{a_inside}*{b_inside}"
     if b:
         yield a / b, f"{a_inside}/{b_inside}"
+
+
+def random_expression(numbers: list[int] | tuple[int, ...], rng: random.Random) -> str:
+    """An expression that uses every number once, put together by chance: how somebody guesses who knows the form only.
+
+    The numbers are shuffled, cut in two at a random place until single ones are left, and joined by random operators.
+    """
+    if len(numbers) == 1:
+        return str(numbers[0])
+    mixed = rng.sample(list(numbers), len(numbers))
+    cut = rng.randrange(1, len(mixed))
+    parts = (random_expression(part, rng) for part in (mixed[:cut], mixed[cut:]))
+    left, right = (text if text.isdigit() else f"({text})" for text in parts)
+    return f"{left}{rng.choice('+-*/')}{right}"

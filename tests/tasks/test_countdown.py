@@ -1,9 +1,11 @@
+import random
+import re
 from fractions import Fraction
 from itertools import permutations, product
 
 import pytest
 
-from grpo_lessons.tasks.countdown import Countdown, reachable, solve
+from grpo_lessons.tasks.countdown import Countdown, random_expression, reachable, solve
 
 
 def test_the_solver_finds_the_one_solution_that_needs_a_fraction():
@@ -39,7 +41,7 @@ def test_the_stored_solution_is_right(count):
 
 
 def test_a_number_left_out_is_wrong_even_if_the_value_is_right():
-    problem = Countdown.problem([3, 5, 2], 10)
+    problem = Countdown().problem([3, 5, 2], 10)
     task = Countdown()
     assert task.verify("<answer>3+5+2</answer>", problem).reason == "correct"
     assert task.verify("<answer>5*2</answer>", problem).reason == "wrong_numbers"
@@ -48,7 +50,7 @@ def test_a_number_left_out_is_wrong_even_if_the_value_is_right():
 
 def test_an_impossible_problem_is_refused():
     with pytest.raises(ValueError, match=r"99 cannot be made from \[1, 1\]"):
-        Countdown.problem([1, 1], 99)
+        Countdown().problem([1, 1], 99)
 
 
 def test_splits_share_no_multiset_of_numbers():
@@ -69,3 +71,21 @@ def test_problems_repeat_with_the_seed_and_stop_at_the_pool():
         task.problems("test", 1, seed=0)
     with pytest.raises(ValueError, match="2 to 5 numbers"):
         Countdown(count=6)
+    with pytest.raises(ValueError, match="unknown form 'fr'; forms: en, compact"):
+        Countdown(form="fr")
+
+
+def test_the_compact_form():
+    problem = Countdown(form="compact").problem([3, 5, 2], 16)
+    assert problem.prompt == [{"role": "user", "content": "3 5 2=16?"}]
+
+
+def test_a_random_expression_is_readable_and_uses_every_number_once():
+    rng, task = random.Random(0), Countdown()
+    problem = task.problem([3, 5, 2], 16)
+    reasons = set()
+    for _ in range(300):
+        text = random_expression([3, 5, 2], rng)
+        assert sorted(re.findall(r"\d", text)) == ["2", "3", "5"]
+        reasons.add(task.verify(f"<answer>{text}</answer>", problem).reason)
+    assert reasons == {"correct", "wrong"}
