@@ -35,6 +35,12 @@ _HOMES = {
     "train_and_held_out": "recorded",
     "calibration": "guesses",
     "critic_view": "critic",
+    "captured_by_rank": "lora",
+    "accuracy_by_rank": "lora",
+    "levels_against_weights": "lora",
+    "memory_bars": "lora",
+    "who_wrote": "tool_use",
+    "search_over_training": "tool_use",
 }
 __all__ = sorted(_HOMES)
 

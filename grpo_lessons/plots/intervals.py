@@ -3,8 +3,8 @@
 from grpo_lessons.plots.style import GREY, INK, PALETTE, new_axes
 
 
-def accuracy_intervals(table: dict[str, dict]):
-    """One row for each thing measured, one mark for each policy, with 95 % intervals.
+def accuracy_intervals(table: dict[str, dict], *, xlabel: str = "accuracy (share right, 95 % interval)"):
+    """One row for each thing measured, one mark for each policy, with 95 % intervals; other shares with their xlabel.
 
     What to see: two marks differ for sure only where their intervals are apart.
 
@@ -23,7 +23,7 @@ def accuracy_intervals(table: dict[str, dict]):
             ax.errorbar(accuracy, y, xerr=[[accuracy - low], [high - accuracy]], fmt="o", color=ink, capsize=3)
             side = ("left", high + 0.015) if high < 0.7 else ("right", low - 0.015)
             ax.text(side[1], y, f"{name}, {accuracy:.0%}", color=INK, fontsize=9, ha=side[0], va="center")
-    ax.set(xlim=(-0.02, 1.02), ylim=(len(table) - 0.5, -0.5), xlabel="accuracy (share right, 95 % interval)")
+    ax.set(xlim=(-0.02, 1.02), ylim=(len(table) - 0.5, -0.5), xlabel=xlabel)
     ax.set_yticks(range(len(table)), list(table))
     ax.grid(axis="x", color=GREY, alpha=0.2)
     ax.grid(axis="y", visible=False)
