@@ -6,8 +6,8 @@ A small run on nano is trained once without interruption. Then the same run is t
 SIGKILL: two of three at a random moment, the third as soon as a half-written checkpoint is seen. After each kill the
 directory must be readable, hold every metric up to its last checkpoint, and no damaged checkpoint; the next child
 resumes. A run that reaches its end must have the same metrics, evaluations and completions, byte for byte, and the
-same weights as the uninterrupted one; then the next run begins, until the kills are used up. --record writes the outcome to
-benchmarks/results/soak.md. POSIX only (fork).
+same weights as the uninterrupted one; then the next run begins, until the kills are used up. --record writes
+the outcome to benchmarks/results/soak.md. POSIX only (fork).
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The parts of the memory calculator: weights, what is trained, and what a training forward keeps for backward.
 
 Activations are counted operation by operation, for `packed.packed_logprobs`, or with gradient checkpointing for
-`logprobs.token_logprobs` on prompts padded on the left; in both attention keeps keys and values for all query heads.
+`logprobs.token_logprobs` on whole rows, as a patched backend reads them (the packed forward needs less, as it reads a
+prompt once); in both attention keeps keys and values for all query heads.
 N tokens, b bytes a number: float32 tensors are kept once and shared; in 16 bits norms and adapters work on float32
 copies, which are kept as well.
 """

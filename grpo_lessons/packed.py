@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
+from torch.utils.checkpoint import checkpoint
 
 from .decoder import fast_decodable, rotate
 from .logprobs import TokenScores, output_head, score_hidden
@@ -33,17 +34,20 @@ def packed_logprobs(
     *,
     temperature: float = 1.0,
     chunk: int = 256,
+    gradient_checkpointing: bool = False,
 ) -> TokenScores:
     """Score completions; the result equals `token_logprobs` on whole rows.
 
     prompt_ids, prompt_mask (U, S): each prompt once, padded on the left. groups (B,): which prompt a row answers.
     completion_ids, mask (B, T): mask is 1 on the tokens to score; what follows a row's last one is not computed.
+    gradient_checkpointing: keep only what enters each layer, and compute the layer again in backward (Chen et al. 2016,
+    arXiv 1604.06174).
     """
     base = model.get_base_model() if hasattr(model, "get_base_model") else model
     kept = mask.bool()
     layout = Layout.of(prompt_mask.bool(), groups, kept)
     tokens = torch.cat([prompt_ids[prompt_mask.bool()], completion_ids[:, : layout.fed.shape[1]][layout.fed]])
-    hidden = hidden_states(base.model, tokens, layout).index_select(0, layout.sources[kept])
+    hidden = hidden_states(base.model, tokens, layout, gradient_checkpointing).index_select(0, layout.sources[kept])
     values = score_hidden(output_head(base), hidden, completion_ids[kept], temperature=temperature, chunk=chunk)
     zeros = torch.zeros(mask.shape, dtype=torch.float32, device=hidden.device)
     return TokenScores(*(zeros.index_put((kept,), value) for value in values))
@@ -96,14 +100,21 @@ class Layout:
         return cls(positions, prompt_slots, completion_slots, groups, visible, back, fed, sources)
 
 
-def hidden_states(body, tokens: Tensor, layout: Layout) -> Tensor:
+def hidden_states(body, tokens: Tensor, layout: Layout, gradient_checkpointing: bool) -> Tensor:
     """tokens (N,) -> (N, H) after the last norm. body: the decoder stack of a Qwen2, Llama or Mistral model."""
+    recompute = gradient_checkpointing and torch.is_grad_enabled()
     x = body.embed_tokens(tokens)
     rope = tuple(t[0, :, None] for t in body.rotary_emb(x, layout.positions[None]))  # cos and sin, (N, 1, D)
     for layer in body.layers:
-        x = x + attend(layer.self_attn, layer.input_layernorm(x), rope, layout)
-        x = x + layer.mlp(layer.post_attention_layernorm(x))
+        inputs = (layer, x, rope, layout)
+        x = checkpoint(apply_layer, *inputs, use_reentrant=False) if recompute else apply_layer(*inputs)
     return body.norm(x)
+
+
+def apply_layer(layer, x: Tensor, rope: tuple[Tensor, Tensor], layout: Layout) -> Tensor:
+    """(N, H) -> (N, H)."""
+    x = x + attend(layer.self_attn, layer.input_layernorm(x), rope, layout)
+    return x + layer.mlp(layer.post_attention_layernorm(x))
 
 
 def attend(attention, x: Tensor, rope: tuple[Tensor, Tensor], layout: Layout) -> Tensor:

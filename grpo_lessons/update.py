@@ -54,8 +54,8 @@ class Updater:
         number = next(policy.model.parameters()).dtype
         self.scale = loss_scale(number)
         self.recompute = config.old_logp == "recompute" or (config.old_logp == "auto" and number != torch.float32)
-        self.packed = packable(policy) and not config.gradient_checkpointing
-        if config.gradient_checkpointing:
+        self.packed = packable(policy)
+        if config.gradient_checkpointing and not self.packed:
             policy.model.gradient_checkpointing_enable({"use_reentrant": False})
 
     def update(self, rollouts: Rollouts, rewards: Tensor, advantages: Tensor, step: int) -> dict[str, float]:
@@ -192,7 +192,8 @@ class Updater:
             groups, inverse = micro.groups.unique(return_inverse=True)
             first = torch.empty_like(groups).scatter_(0, inverse, torch.arange(len(micro), device=inverse.device))
             prompts = micro.prompt_ids[first], micro.prompt_mask[first]
-            return packed_logprobs(self.model, *prompts, inverse, micro.completion_ids, mask, temperature=temperature)
+            options = {"temperature": temperature, "gradient_checkpointing": self.config.gradient_checkpointing}
+            return packed_logprobs(self.model, *prompts, inverse, micro.completion_ids, mask, **options)
         ids = torch.cat([micro.prompt_ids, micro.completion_ids], 1)
         attention_mask = torch.cat([micro.prompt_mask, torch.ones_like(micro.completion_ids)], 1)
         return token_logprobs(self.model, ids, attention_mask, T, mask=mask, temperature=temperature)

@@ -89,6 +89,57 @@ def test_completions_of_one_token_and_nothing_to_score():
     torch.testing.assert_close(found.logp, expected.logp, atol=2e-5, rtol=1e-5)
 
 
+def kept_activations(model, forward):
+    """What forward() returns, and the bytes that autograd keeps for its backward, weights apart."""
+    weights = {p.untyped_storage().data_ptr() for p in model.parameters()}
+    kept = {}
+
+    def pack(tensor):
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in weights:
+            kept[storage.data_ptr()] = storage.nbytes()
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        result = forward()
+    return result, sum(kept.values())
+
+
+@pytest.mark.parametrize("lora", [None, 4])
+@pytest.mark.parametrize("forward", ["packed", "transformers"])
+def test_gradient_checkpointing_leaves_values_and_gradients_and_keeps_less(forward, lora):
+    def run(gradient_checkpointing):
+        policy = tiny_policy(lora=lora, num_hidden_layers=6)
+        stir_adapters(policy)
+        policy.model.train()
+        given, options = inputs(), {}
+        if forward == "packed":
+            options = {"gradient_checkpointing": gradient_checkpointing}
+        elif gradient_checkpointing:
+            policy.model.gradient_checkpointing_enable({"use_reentrant": False})
+        way = packed_logprobs if forward == "packed" else whole_rows
+        scores, kept = kept_activations(policy.model, lambda: way(policy.model, *given, **options))
+        return scores, gradients(policy.model, scores), kept
+
+    (plain, expected, whole), (scores, found, less) = run(False), run(True)
+    assert torch.equal(scores.logp, plain.logp) and torch.equal(found, expected)
+    assert expected.abs().max() > 0
+    assert less < 0.3 * whole
+
+
+def test_gradient_checkpointing_computes_each_layer_again_in_backward():
+    model, calls = tiny_policy(num_hidden_layers=3).model, []
+    for layer in model.model.layers:
+        layer.mlp.register_forward_pre_hook(lambda *_: calls.append(1))
+    scores = packed_logprobs(model, *inputs(), gradient_checkpointing=True)
+    assert len(calls) == 3
+    gradients(model, scores)
+    assert len(calls) == 6
+    with torch.no_grad():
+        packed_logprobs(model, *inputs(), gradient_checkpointing=True)
+    assert len(calls) == 9
+
+
 def test_a_patched_backend_keeps_its_own_forward():
     policy = tiny_policy()
     assert packable(policy)

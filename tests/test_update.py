@@ -199,10 +199,14 @@ def test_epochs_go_over_the_rollout_again(rollouts):
     assert {int(s["step"]) for s in updater.optimizer.state.values()} == {6}
 
 
-def test_gradient_checkpointing_leaves_the_gradient(rollouts):
-    plain, _ = update(nano(), rollouts, sgd=True)
-    checkpointed, _ = update(nano(), rollouts, sgd=True, gradient_checkpointing=True)
-    assert_same_step(checkpointed, plain, weights(nano()))
+@pytest.mark.parametrize("backend", ["transformers", "patched"])
+def test_gradient_checkpointing_leaves_the_gradient(rollouts, backend):
+    def step(gradient_checkpointing):
+        policy = nano()
+        policy.backend = backend
+        return update(policy, rollouts, sgd=True, gradient_checkpointing=gradient_checkpointing)[0]
+
+    assert_same_step(step(True), step(False), weights(nano()))
 
 
 def test_gradient_checkpointing_reaches_adapters(rollouts):
