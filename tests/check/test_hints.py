@@ -11,8 +11,9 @@ import pytest
 import torch
 
 from grpo_lessons.check.base import Exercise
+from grpo_lessons.quantization import NF4_LEVELS
 
-NAMES = [*(f"lesson{n:02d}" for n in (*range(1, 10), 14, 15, 16)), "side_ppo"]
+NAMES = [*(f"lesson{n:02d}" for n in (*range(1, 10), 11, 14, 15, 16)), "side_ppo"]
 LESSONS = [import_module(f"grpo_lessons.check.{name}") for name in NAMES]
 EXERCISES = {e.name: e for lesson in LESSONS for e in vars(lesson).values() if isinstance(e, Exercise)}
 WRONG = [(name, i) for name, exercise in EXERCISES.items() for i in range(len(exercise.wrong))]
@@ -263,6 +264,12 @@ ANOTHER_HAND = {
     "09.sharpness_weight": weight_with_no_grad,
     "09.normalize": lambda w, m: torch.where(m > 0, w / w[m > 0].mean(), 0.0),
     "09.spikes": spikes_with_torch,
+    "11.lora_layer": lambda x, W, A, B, alpha: x @ (W + alpha / len(A) * B @ A).T,
+    "11.nf4_code": lambda value, largest: min(range(16), key=lambda i: abs(NF4_LEVELS[i] - value / largest)),
+    "11.nf4_matrix_bytes": lambda n, double: sum(
+        [n / 2, *([math.ceil(n / 64), 4 * math.ceil(n / 64 / 256)] if double else [4 * math.ceil(n / 64)])]
+    ),
+    "11.kv_cache": lambda L, w, P, G, S, T, b: sum(2 * L * w * b * length for length in P * [S, *(G * [T])]),
     "14.truth_table": table_world_by_world,
     "14.consistent": lambda knights, truths: not any(k != t for k, t in zip(knights, truths, strict=True)),
     "14.same_puzzle": same_puzzle_by_edges,
