@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from .masked import (
+    importance_ratio,
     keeps_a_token,
     masked_inputs,
     ratio_metrics,
@@ -56,7 +57,7 @@ def grpo_loss(
 ) -> PolicyLoss:
     """GRPO (arXiv 2402.03300): mean_i mean_t min(rho A, clip(rho, 1 - low, 1 + high) A)."""
     log_ratio, A = masked_inputs(logp_new, logp_old, advantages, mask)
-    surrogate, clipped = clipped_surrogate(log_ratio.exp(), A, clip_low, clip_high)
+    surrogate, clipped = clipped_surrogate(importance_ratio(log_ratio, A), A, clip_low, clip_high)
     loss = -sequence_mean(surrogate, mask).sum() / sequence_count(mask, n_sequences)
     return PolicyLoss(loss, ratio_metrics(log_ratio, clipped, mask))
 
@@ -79,7 +80,7 @@ def dr_grpo_loss(
         rows too.
     """
     log_ratio, A = masked_inputs(logp_new, logp_old, advantages, mask)
-    surrogate, clipped = clipped_surrogate(log_ratio.exp(), A, clip_low, clip_high)
+    surrogate, clipped = clipped_surrogate(importance_ratio(log_ratio, A), A, clip_low, clip_high)
     sequences = len(mask) if n_sequences is None else n_sequences
     loss = -(surrogate * mask).sum() / (max(sequences, 1) * max_length)
     return PolicyLoss(loss, ratio_metrics(log_ratio, clipped, mask))
@@ -90,7 +91,7 @@ def dapo_loss(
 ) -> PolicyLoss:
     """DAPO (arXiv 2503.14476): sum_i sum_t min(...) / sum of lengths; long answers weigh more."""
     log_ratio, A = masked_inputs(logp_new, logp_old, advantages, mask)
-    surrogate, clipped = clipped_surrogate(log_ratio.exp(), A, clip_low, clip_high)
+    surrogate, clipped = clipped_surrogate(importance_ratio(log_ratio, A), A, clip_low, clip_high)
     loss = -(surrogate * mask).sum() / token_count(mask, n_tokens)
     return PolicyLoss(loss, ratio_metrics(log_ratio, clipped, mask))
 
@@ -105,7 +106,7 @@ def gspo_loss(
     """
     A = sequence_advantages(advantages, mask, "gspo_loss")
     log_ratio, _ = masked_inputs(logp_new, logp_old, advantages, mask)
-    s = sequence_mean(log_ratio, mask).exp()
+    s = importance_ratio(sequence_mean(log_ratio, mask), A)
     surrogate, clipped = clipped_surrogate(s, A, clip_low, clip_high)
     loss = -surrogate.sum() / sequence_count(mask, n_sequences)
     return PolicyLoss(loss, ratio_metrics(log_ratio, clipped[:, None], mask))
@@ -159,7 +160,7 @@ def grpo_sg_loss(
             token_weights = normalize_weights(token_weights, mask)
     w = torch.where(mask.bool(), token_weights.detach(), 0.0)
     log_ratio, A = masked_inputs(logp_new, logp_old, advantages, mask)
-    surrogate, clipped = clipped_surrogate(log_ratio.exp(), A, clip_low, clip_high)
+    surrogate, clipped = clipped_surrogate(importance_ratio(log_ratio, A), A, clip_low, clip_high)
     loss = -sequence_mean(w * surrogate, mask).sum() / sequence_count(mask, n_sequences)
     mean_weight = float(w.sum() / token_count(mask, None)) if mask.any() else 1.0
     return PolicyLoss(loss, {**ratio_metrics(log_ratio, clipped, mask), "mean_weight": mean_weight})

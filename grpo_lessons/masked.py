@@ -6,6 +6,8 @@ Masked positions may hold anything, inf and NaN included. mask is (B, T), 1 on k
 import torch
 from torch import Tensor
 
+LARGEST_LOG_RATIO = 80.0
+
 
 def masked_inputs(logp_new, logp_old, advantages, mask) -> tuple[Tensor, Tensor]:
     """log rho = logp_new - logp_old and A, both (B, T) and 0 where masked.
@@ -23,6 +25,15 @@ def masked_inputs(logp_new, logp_old, advantages, mask) -> tuple[Tensor, Tensor]
     log_ratio = torch.where(kept, logp_new, 0.0) - torch.where(kept, logp_old.detach(), 0.0)
     A = advantages[:, None] if advantages.dim() == 1 else advantages
     return log_ratio, torch.where(kept, A, 0.0)
+
+
+def importance_ratio(log_ratio, A) -> Tensor:
+    """rho = exp(log rho); where A >= 0 at most e^80.
+
+    float32 ends at e^88, and backward through an infinite rho gives 0 * inf = NaN even where the clip has taken the
+    gradient away, as it has there with A >= 0. With A < 0 such a rho makes the loss infinite: the trainer stops at it.
+    """
+    return torch.where(A < 0, log_ratio, log_ratio.clamp(max=LARGEST_LOG_RATIO)).exp()
 
 
 def sequence_mean(values, mask) -> Tensor:
@@ -49,7 +60,7 @@ def ratio_metrics(log_ratio, clipped, mask) -> dict[str, float]:
 
     ratio_min, ratio_max: extremes of rho. clip_fraction: share of tokens whose gradient the clip took away.
     approx_kl: mean of rho - 1 - log rho, an estimate of KL(old || new). log_ratio_q01, _q99: quantiles of
-        log rho.
+        log rho. rho is at most e^80 in them, so that they are finite.
     """
     kept = mask.bool()
     d = log_ratio.detach()[kept].float().sort().values
@@ -57,7 +68,8 @@ def ratio_metrics(log_ratio, clipped, mask) -> dict[str, float]:
     if len(d) == 0:
         return dict(zip(names, (1.0, 1.0, 0.0, 0.0, 0.0, 0.0), strict=True))
     clip_fraction = clipped.expand_as(kept)[kept].float().mean()
-    approx_kl = (d.expm1() - d).mean()
+    rho = d.clamp(max=LARGEST_LOG_RATIO).exp()
+    approx_kl = (d.clamp(max=LARGEST_LOG_RATIO).expm1() - d).mean()
     q01, q99 = d[round(0.01 * (len(d) - 1))], d[round(0.99 * (len(d) - 1))]
-    values = torch.stack([d[0].exp(), d[-1].exp(), clip_fraction, approx_kl, q01, q99])
+    values = torch.stack([rho[0], rho[-1], clip_fraction, approx_kl, q01, q99])
     return dict(zip(names, values.tolist(), strict=True))

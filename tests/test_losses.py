@@ -289,6 +289,17 @@ def test_masked_positions_may_hold_anything(name, junk):
 
 
 @pytest.mark.parametrize("name", LOSSES)
+def test_a_ratio_beyond_float32_is_clipped_where_a_clip_acts_and_an_infinite_loss_where_none_does(name):
+    new, old, mask = batch_from_log_ratios([[200.0], [0.1]])
+    loss, gradient = loss_and_gradient(LOSSES[name], new, old, torch.tensor([1.0, 1.0]), mask)
+    clipped, _ = loss_and_gradient(LOSSES[name], new - 199.0 * torch.eye(2)[:, :1], old, torch.ones(2), mask)
+    assert loss == clipped and gradient[0] == 0 and gradient.isfinite().all()  # as at log-ratio 1
+    metrics = LOSSES[name](new, old, torch.ones(2), mask).metrics
+    assert metrics["approx_kl"] > 1e30 and all(map(math.isfinite, metrics.values()))
+    assert LOSSES[name](new, old, -torch.ones(2), mask).loss == math.inf
+
+
+@pytest.mark.parametrize("name", LOSSES)
 def test_a_fully_masked_row_adds_nothing_and_is_not_counted(name):
     new, old, A, mask, _ = random_batch()
     options = {"n_sequences": 8} if name == "dr_grpo" else {}  # by default Dr. GRPO divides by all rows
