@@ -37,6 +37,8 @@ class Scores:
 def score(rollouts: Rollouts, task: Task, reward: Callable | None = None) -> Scores:
     """Score rollouts by `reward` (TRL's signature), or by the task's verifier if that is None.
 
+    `reward` gets prompts, completions, completion_ids (lists of token ids) and the dataset's columns by keyword.
+
     Accuracy always comes from the task's verifier, so a wrong reward shows.
     Raises RewardError if `reward` raises, returns the wrong number of values, or an infinite one.
     """
@@ -63,11 +65,19 @@ def columns_of(problems) -> dict[str, list]:
     }
 
 
+def token_lists(rollouts: Rollouts) -> list[list[int]]:
+    """The token ids of each completion, up to and with its first end-of-sequence token."""
+    columns = torch.arange(1, rollouts.mask.shape[1] + 1, device=rollouts.mask.device)
+    lengths = ((rollouts.mask > 0) * columns).amax(1).tolist()
+    return [ids[:n] for ids, n in zip(rollouts.completion_ids.tolist(), lengths, strict=True)]
+
+
 def _call(reward: Callable, rollouts: Rollouts, problems) -> list[float]:
     name = getattr(reward, "__name__", type(reward).__name__)
-    prompts = [problem.prompt for problem in problems]
+    prompts, columns = [problem.prompt for problem in problems], columns_of(problems)
+    columns["completion_ids"] = token_lists(rollouts)
     try:
-        values = reward(prompts=prompts, completions=list(rollouts.texts), **columns_of(problems))
+        values = reward(prompts=prompts, completions=list(rollouts.texts), **columns)
     except Exception as error:
         raise RewardError(f"the reward function {name} raised {type(error).__name__}: {error}") from error
     values = list(values) if hasattr(values, "__iter__") else [values]

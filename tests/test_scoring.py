@@ -16,7 +16,11 @@ TEXTS = ["<answer>23</answer>", "<answer>24</answer>", "23", "<answer>170</answe
 def rollouts(texts=TEXTS, group_size=2):
     problems = sums((11, 12), (80, 90))
     rows = [p for p in problems for _ in range(group_size)]
-    return SimpleNamespace(texts=list(texts), group_size=group_size, problems=problems, row_problems=rows)
+    tokens = {
+        "completion_ids": torch.tensor([[5, 6, 2], [7, 2, 0], [2, 0, 0], [8, 9, 4]]),
+        "mask": torch.tensor([[1.0, 1, 1], [1, 1, 0], [1, 0, 0], [1, 0, 1]]),  # the last row read a tool's token
+    }
+    return SimpleNamespace(texts=list(texts), group_size=group_size, problems=problems, row_problems=rows, **tokens)
 
 
 def test_the_tasks_verdicts_are_rewards_accuracy_and_reasons():
@@ -41,6 +45,7 @@ def test_a_reward_function_is_called_as_trl_calls_it_and_accuracy_stays_the_task
     assert (seen["a"], seen["b"]) == ([11, 11, 80, 80], [12, 12, 90, 90])
     assert seen["prompts"][2] == [{"role": "user", "content": "80+90="}]
     assert seen["completions"] == TEXTS
+    assert seen["completion_ids"] == [[5, 6, 2], [7, 2], [2], [8, 9, 4]]
 
 
 def test_none_and_nan_mean_not_scored():
