@@ -13,6 +13,8 @@ __all__ = ["faults", "predict", "predictions", "reveal"]
 
 
 def __getattr__(name):
-    if name in ("faults", "side_ppo") or re.fullmatch(r"lesson\d\d", name):
+    if name in ("faults", "side_ppo", "side_countdown") or re.fullmatch(r"lesson\d\d", name):
         return import_module(f"{__name__}.{name}")
-    raise AttributeError(f"grpo_lessons.check has no {name!r}; checks are named lesson01, lesson02, ..., side_ppo")
+    raise AttributeError(
+        f"grpo_lessons.check has no {name!r}; checks are named lesson01, ..., side_ppo, side_countdown"
+    )

@@ -11,9 +11,10 @@ import pytest
 import torch
 
 from grpo_lessons.check.base import Exercise
+from grpo_lessons.tasks.countdown import reachable
 from grpo_lessons.quantization import NF4_LEVELS
 
-NAMES = [*(f"lesson{n:02d}" for n in (*range(1, 10), 11, 14, 15, 16)), "side_ppo"]
+NAMES = [*(f"lesson{n:02d}" for n in (*range(1, 10), 11, 14, 15, 16)), "side_ppo", "side_countdown"]
 LESSONS = [import_module(f"grpo_lessons.check.{name}") for name in NAMES]
 EXERCISES = {e.name: e for lesson in LESSONS for e in vars(lesson).values() if isinstance(e, Exercise)}
 WRONG = [(name, i) for name, exercise in EXERCISES.items() for i in range(len(exercise.wrong))]
@@ -219,6 +220,11 @@ def call_with_a_pattern(text):
     return named.groups() if named else None
 
 
+def group_size_from_a_table(rate, share):
+    sizes = np.arange(2, 5000)
+    return int(sizes[np.argmax(1 - rate**sizes - (1 - rate) ** sizes >= share)])
+
+
 def returns_by_definition(rewards, gamma):
     return [sum(gamma ** (k - t) * float(rewards[k]) for k in range(t, len(rewards))) for t in range(len(rewards))]
 
@@ -280,6 +286,9 @@ ANOTHER_HAND = {
         [1.0 * (who == "policy") for who, _ in spans], [n for _, n in spans]
     ).tolist(),
     "16.read_call": call_with_a_pattern,
+    "countdown.values_of_two": lambda a, b: sorted(reachable(tuple(sorted((a, b))))),
+    "countdown.uses_numbers": lambda text, n: sorted(int(x) for x in re.split(r"[^0-9]+", text) if x) == sorted(n),
+    "countdown.group_size": group_size_from_a_table,
     "ppo.returns": returns_by_definition,
     "ppo.gae": gae_as_a_sum_of_deltas,
     "ppo.repair_gae": gae_row_by_row,
