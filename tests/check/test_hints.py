@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from grpo_lessons.check.base import Exercise
-from grpo_lessons.tasks.countdown import reachable
 from grpo_lessons.quantization import NF4_LEVELS
+from grpo_lessons.tasks.countdown import reachable
 
 NAMES = [*(f"lesson{n:02d}" for n in (*range(1, 10), 11, 14, 15, 16)), "side_ppo", "side_countdown"]
 LESSONS = [import_module(f"grpo_lessons.check.{name}") for name in NAMES]
