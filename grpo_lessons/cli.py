@@ -32,9 +32,10 @@ def main() -> None:
     console = Console(stderr=True)
     try:
         app()
-    except KeyboardInterrupt:
-        console.print("\ninterrupted; the run directory can be read, and resumed with --resume")
-        sys.exit(130)
+    except SystemExit as end:
+        if end.code == 130:  # typer's answer to Ctrl-C
+            console.print("\ninterrupted; a run directory can be read, and resumed with --resume")
+        raise
     except Exception as error:
         if not mendable(error):
             raise

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import replace
 from pathlib import Path
@@ -32,11 +32,19 @@ def options_for(policy: str, method: str) -> dict[str, Any]:
 
 
 def train_and_evaluate(
-    policy: str, task: str, config: TrainConfig, run_dir: Path, *, eval_n: int, resume: bool = False, threads: int = 1
+    policy: str,
+    task: str,
+    config: TrainConfig,
+    run_dir: Path,
+    *,
+    eval_n: int,
+    resume: bool = False,
+    allow_changes: Collection[str] = (),
+    threads: int = 1,
 ) -> dict[str, Any]:
     """Evaluate, train, evaluate again on the same held-out problems; returns and writes run_dir/result.json.
 
-    policy, task: names. The random choices are those of config.seed.
+    policy, task: names. resume, allow_changes: as for `train`. The random choices are those of config.seed.
     """
     import torch
 
@@ -49,7 +57,7 @@ def train_and_evaluate(
     loaded, problems = load_policy(policy, seed=config.seed), get_task(task)
     evaluation = {"n": eval_n, "seed": config.seed, "max_new_tokens": config.max_new_tokens}
     before = evaluate(loaded, problems, **evaluation)
-    log = train(loaded, problems, config, run_dir=run_dir, resume=resume)
+    log = train(loaded, problems, config, run_dir=run_dir, resume=resume, allow_changes=allow_changes)
     after = evaluate(loaded, problems, **evaluation)
     greedy = evaluate(loaded, problems, temperature=0, **evaluation)
     result = {

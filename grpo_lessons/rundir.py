@@ -123,7 +123,8 @@ def resumed(header: dict, run_dir: Path, allow_changes: Collection[str]) -> RunL
     if refused:
         raise ValueError(
             f"{run_dir} cannot be resumed with other settings: {'; '.join(refused)}. Give the old ones, or allow the "
-            f"change: allow_changes={sorted(set(changes) - {'steps'} | set(allow_changes))}"
+            f"change: allow_changes={sorted(set(changes) - {'steps'} | set(allow_changes))} (on the command line "
+            "--allow-change NAME)"
         )
     log.rewind(len(log.lines["metrics"]))
     log.event("resumed", changes=list(changes.values()), machine=header["machine"], git=header["git"])

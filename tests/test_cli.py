@@ -5,8 +5,9 @@ import sys
 
 import pytest
 
-from grpo_lessons import cli
+from grpo_lessons import cli, trainer
 from grpo_lessons.commands.options import prepare, seed_list, settings
+from grpo_lessons.runlog import RunLog
 
 SMALL = ["--steps", "1", "--eval-n", "8", "--set", "prompts_per_step=2", "--set", "group_size=2"]
 SMALL += ["--set", "minibatches=1", "--set", "eval_every=0"]
@@ -46,6 +47,31 @@ def test_train_writes_a_run_and_refuses_to_write_over_it(monkeypatch, capsys, tm
     assert len(result["correct"]) == 8
     assert run(monkeypatch, *arguments) == 2
     assert "add --resume to go on or --overwrite to begin anew" in capsys.readouterr().err
+
+
+def test_a_finished_run_is_diagnosed(monkeypatch, capsys, tmp_path):
+    arguments = ["--set", "max_new_tokens=2", "--steps", "3"]
+    assert run(monkeypatch, "train", "--out", tmp_path / "run", *SMALL, *arguments) == 0
+    assert "the reward never differs" in capsys.readouterr().out
+
+
+def test_ctrl_c_is_diagnosed_and_the_run_resumed_with_a_change_that_is_allowed(monkeypatch, capsys, tmp_path):
+    def interrupt(policy, config, log, updater, step, save=trainer._checkpoint):
+        save(policy, config, log, updater, step)
+        if step == 2 and config.learning_rate == 2e-4:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(trainer, "_checkpoint", interrupt)
+    arguments = ["train", "--out", tmp_path / "run", *SMALL, "--steps", "3", "--set", "max_new_tokens=2"]
+    arguments += ["--set", "checkpoint_every=1", "--set", "decay_to=1"]
+    assert run(monkeypatch, *arguments) == 130
+    printed = capsys.readouterr()
+    assert "the reward never differs" in printed.out and "resumed with --resume" in printed.err
+    changed = [*arguments, "--resume", "--set", "learning_rate=1e-4"]
+    assert run(monkeypatch, *changed) == 2
+    assert "learning_rate was 0.0002 and is now 0.0001" in capsys.readouterr().err
+    assert run(monkeypatch, *changed, "--allow-change", "learning_rate") == 0
+    assert RunLog.load(tmp_path / "run").table["learning_rate"].tolist() == [2e-4, 2e-4, 1e-4]
 
 
 def test_compare_makes_one_table_and_one_figure_of_two_methods(monkeypatch, capsys, tmp_path):

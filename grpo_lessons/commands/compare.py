@@ -1,4 +1,4 @@
-"""`grpo-lessons compare`: methods side by side."""
+"""`grpo-lessons compare`: methods trained side by side, or runs that exist already."""
 
 from __future__ import annotations
 
@@ -23,11 +23,15 @@ from .options import (
     seed_list,
     settings,
 )
+from .runs import runs_table
 
 COLUMNS = (TextColumn("{task.description:<18}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
 
 
 def compare(
+    runs: Annotated[
+        list[Path] | None, typer.Argument(help="Run directories to compare; then nothing is trained.")
+    ] = None,
     methods: Annotated[str, typer.Option(help="Comma-separated names.")] = "grpo,gmpo,grpo_sg",
     seeds: Annotated[str, typer.Option(help="Comma-separated numbers, or a range such as 0-4.")] = "0",
     policy: PolicyName = "nano",
@@ -40,10 +44,14 @@ def compare(
     overwrite: Overwrite = False,
     resume: Resume = False,
 ) -> None:
-    """Train several methods with several seeds; one table, one figure.
+    """Train several methods with several seeds; one table, one figure. Or, with RUNS, compare those from disk.
 
     The learning rate falls to a tenth, so that the last steps settle; `--set decay_to=1` keeps it constant.
     """
+    console = Console()
+    if runs:
+        console.print(runs_table(runs))
+        return
     from grpo_lessons import compare as library
     from grpo_lessons.config import TrainConfig
 
@@ -53,7 +61,6 @@ def compare(
     check_names(policy, task)
     prepare(out, overwrite, resume)
     out.mkdir(parents=True, exist_ok=True)
-    console = Console()
     with Progress(*COLUMNS, console=console) as progress:
         bars = {library.run_name(c): progress.add_task(library.run_name(c), total=steps) for c in configs}
         results = library.run_all(

@@ -18,6 +18,12 @@ Setting = Annotated[list[str] | None, typer.Option("--set", help="Any TrainConfi
 EvalN = Annotated[int, typer.Option(help="Held-out problems before and after.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Delete the directory first if it exists.")]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on from the newest checkpoint in the directory.")]
+AllowChange = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow-change", help="With --resume: a setting that may differ from the interrupted run; repeatable."
+    ),
+]
 
 
 def check_names(policy: str, task: str) -> None:

@@ -1,8 +1,9 @@
-"""`grpo-lessons show RUN` and `diagnose RUN`: a run directory read from disk, also while the run goes on."""
+"""`grpo-lessons show RUN`, `diagnose RUN` and `compare RUN...`: read from disk, also while the runs go on."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated
@@ -29,8 +30,7 @@ def show(run: RunDir, completions: Annotated[int, typer.Option(help="How many of
     if log.lines["metrics"]:
         console.print(metrics_table(log))
     for row in log.lines["evals"][-4:]:
-        interval = f"[{row['low']:.1%}, {row['high']:.1%}]"
-        console.print(f"step {row['step']:>4}  {row['split']} {row['accuracy']:.1%} {interval}", markup=False)
+        console.print(f"step {row['step']:>4}  {evaluation(row)}", markup=False)
     for row in log.lines["completions"][-completions:] if completions else ():
         console.rule(f"step {row['step']}  {row['reason']}  reward {row['reward']}", align="left")
         console.print(f"{row['prompt']}\n{row['completion']}", markup=False, highlight=False)
@@ -59,15 +59,55 @@ def state(log: RunLog) -> str:
 def metrics_table(log: RunLog) -> Table:
     """First, last and the course of the main metrics."""
     shown, table = Table("", "first", "last", "course"), log.table
-    for name in (name for name in SHOWN if name in table):
-        values = table[name].dropna().tolist()
-        if values:
+    for name in SHOWN:
+        if values := known(table, name):
             shown.add_row(name, f"{values[0]:.3g}", f"{values[-1]:.3g}", sparkline(values))
     return shown
 
 
+def runs_table(run_dirs: Sequence[Path]) -> Table:
+    """One row a run: how far it is, metrics of its first and last step, course of its accuracy, last evaluation."""
+    shown = Table(
+        "run", "method", "steps", "", "reward", "accuracy", "course", "tokens", "evaluation [95 %]", "s a step"
+    )
+    for run_dir in run_dirs:
+        log = RunLog.load(run_dir)
+        table, config, events = log.table, log.header["config"], log.lines["events"]
+        change = {name: first_and_last(table, name) for name in ("reward_mean", "accuracy", "length_mean")}
+        seconds = log.system.filter(like="seconds_").sum(axis=1)
+        shown.add_row(
+            str(run_dir),
+            config["method"],
+            f"{len(table)}/{config['steps']}",
+            events[-1]["event"] if events and events[-1]["event"] in ("finished", "stopped") else "",
+            change["reward_mean"],
+            change["accuracy"],
+            sparkline(known(table, "accuracy"), width=12),
+            change["length_mean"],
+            evaluation(log.lines["evals"][-1]) if log.lines["evals"] else "",
+            f"{seconds.median():.2f}" if len(seconds) else "",
+        )
+    return shown
+
+
+def known(table, column: str) -> list[float]:
+    """A column of the table of metrics, without the steps that have no value."""
+    return table[column].dropna().tolist() if column in table else []
+
+
+def first_and_last(table, column: str) -> str:
+    values = known(table, column)
+    return f"{values[0]:.3g} -> {values[-1]:.3g}" if values else ""
+
+
+def evaluation(row: dict) -> str:
+    return f"{row['split']} {row['accuracy']:.1%} [{row['low']:.1%}, {row['high']:.1%}]"
+
+
 def sparkline(values: list[float], width: int = 40) -> str:
     """The values as a row of blocks, lowest to highest, means of equal parts where there are more than width."""
+    if not values:
+        return ""
     parts = min(width, len(values))
     cuts = [i * len(values) // parts for i in range(parts + 1)]
     means = [sum(values[a:b]) / (b - a) for a, b in pairwise(cuts)]

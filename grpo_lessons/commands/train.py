@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from .options import (
+    AllowChange,
     EvalN,
     Method,
     Overwrite,
@@ -33,9 +36,11 @@ def train(
     eval_n: EvalN = 500,
     overwrite: Overwrite = False,
     resume: Resume = False,
+    allow_change: AllowChange = None,
 ) -> None:
     """Train one policy with one method and say what it learned on problems it has never seen.
 
+    At the end, and where something stops it, the run is diagnosed: what is wrong with it, and what to try.
     The learning rate falls to a tenth, so that the last steps settle; `--set decay_to=1` keeps it constant.
     """
     from grpo_lessons.compare import options_for, train_and_evaluate
@@ -46,8 +51,27 @@ def train(
     config = TrainConfig.from_dict({"method": method, "steps": steps, "seed": seed, "eval_every": 10, **given})
     check_names(policy, task)
     prepare(out, overwrite, resume)
-    result = train_and_evaluate(policy, task, config, out, eval_n=eval_n, resume=resume)
+    with diagnosed(out):
+        result = train_and_evaluate(
+            policy, task, config, out, eval_n=eval_n, resume=resume, allow_changes=allow_change or ()
+        )
     for when in ("before", "after"):
         accuracy, low, high = result[when]
         print(f"held-out {when:7} {accuracy:.1%} [{low:.1%}, {high:.1%}]  {eval_n} problems")
     print(f"run directory    {out}")
+
+
+@contextmanager
+def diagnosed(run_dir: Path) -> Iterator[None]:
+    """Print the findings of the run that is trained in this block, also if a fault or Ctrl-C ends it."""
+    from grpo_lessons.diagnose import diagnose_command
+    from grpo_lessons.rundir import TrainingError
+    from grpo_lessons.scoring import RewardError
+
+    try:
+        yield
+    except (KeyboardInterrupt, TrainingError, RewardError):
+        if (run_dir / "run.json").exists():
+            diagnose_command(run_dir)
+        raise
+    diagnose_command(run_dir)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from grpo_lessons.commands.compare import compare
 from grpo_lessons.commands.runs import show, sparkline, state
 from grpo_lessons.runlog import RunLog
 
@@ -43,6 +44,27 @@ def test_show_without_completions(log, capsys):
     log.add("completions", {"step": 1, "prompt": "p", "completion": "c", "reward": None, "reason": "wrong"})
     show(log.run_dir, completions=0)
     assert "reward None" not in capsys.readouterr().out
+
+
+def test_compare_reads_runs_from_disk_while_one_goes_on_and_one_has_only_begun(log, tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    log.add("metrics", {"step": 3, "reward_mean": 0.75, "accuracy": 0.5, "length_mean": 20.0})
+    log.add("evals", {"step": 0, "split": "dev", "n": 10, "accuracy": 0.5, "low": 0.24, "high": 0.76})
+    log.add("system", {"step": 3, "seconds_sample": 1.0, "seconds_update": 0.5})
+    other = RunLog({"config": {"method": "gmpo", "seed": 3, "steps": 7}}, tmp_path / "other")
+    other.write_header()
+    other.event("stopped", reason="KeyboardInterrupt: ")
+    compare([tmp_path, tmp_path / "other"])
+    lines = capsys.readouterr().out.split("\n")
+    first, second = (next(line for line in lines if method in line) for method in ("grpo", "gmpo"))
+    for text in ("3/4", "0.25 -> 0.75", "0.5 -> 0.5", "20 -> 20", "dev 50.0% [24.0%, 76.0%]", "1.50"):
+        assert text in first
+    assert "0/7" in second and "stopped" in second and "stopped" not in first
+
+
+def test_compare_names_a_directory_without_a_run(tmp_path):
+    with pytest.raises(FileNotFoundError, match="is not a run directory"):
+        compare([tmp_path])
 
 
 def test_sparkline_goes_from_the_lowest_to_the_highest_block():
