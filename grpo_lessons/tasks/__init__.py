@@ -3,5 +3,15 @@
 from __future__ import annotations
 
 from .base import Problem, Task, get_task, register_task, task_names, verify_all
+from .datasets import as_dataset, task_reward
 
-__all__ = ["Problem", "Task", "get_task", "register_task", "task_names", "verify_all"]
+__all__ = [
+    "Problem",
+    "Task",
+    "as_dataset",
+    "get_task",
+    "register_task",
+    "task_names",
+    "task_reward",
+    "verify_all",
+]
