@@ -9,7 +9,9 @@ import typer
 
 
 def verify(
-    verifier: Annotated[str, typer.Option(help="A name from grpo_lessons.verifiers, such as verify_number.")],
+    verifier: Annotated[
+        str, typer.Option(help="verify_number, or one of your own: my_task.py:verify_it or module:name.")
+    ],
     cases: Annotated[Path, typer.Option(exists=True, dir_okay=False, help="A JSON-lines file of labelled cases.")],
     rows: Annotated[int, typer.Option(help="How many failing rows to print.")] = 20,
 ) -> None:

@@ -7,7 +7,9 @@ label), and if wanted `verifier`, `reason`,
 
 from __future__ import annotations
 
+import importlib
 import json
+import runpy
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,8 +48,9 @@ class CaseReport:
 def verify_cases(verifier: str | Callable, path: str | Path, *, cases_of: str | None = None) -> CaseReport:
     """Run a verifier over the cases of a file.
 
-    verifier: a name from `grpo_lessons.verifiers`, or a function. cases_of: whose cases to take, by default those
-    of the verifier's own name; a case without `verifier` is always taken.
+    verifier: a name from `grpo_lessons.verifiers`, "module:function", "file.py:function", or a function.
+    cases_of: whose cases to take, by default those of the verifier's own name; a case without `verifier` is always
+    taken.
     Raises ValueError, naming what is there, for an unknown verifier, a broken line or a file without such cases.
     """
     function = _by_name(verifier) if isinstance(verifier, str) else verifier
@@ -98,10 +101,24 @@ def run_case(function: Callable, case: dict[str, Any]) -> tuple[float, str]:
 def _by_name(name: str) -> Callable:
     from grpo_lessons import verifiers
 
+    if ":" in name:
+        return _own(name)
     if name not in verifiers.__all__ or not callable(getattr(verifiers, name)):
         known = [n for n in verifiers.__all__ if n.startswith(("verify_", "has_", "extract_", "answer_", "last_"))]
         raise ValueError(f"unknown verifier {name!r}; known: {', '.join(known)}")
     return getattr(verifiers, name)
+
+
+def _own(name: str) -> Callable:
+    """The function behind "module:function" or "file.py:function"; ValueError says which half is not there."""
+    home, _, function = name.rpartition(":")
+    try:
+        found = runpy.run_path(home) if home.endswith(".py") else vars(importlib.import_module(home))
+    except (ImportError, OSError) as error:
+        raise ValueError(f"verifier {name!r}: {home} cannot be read: {error}") from error
+    if not callable(found.get(function)):
+        raise ValueError(f"verifier {name!r}: {home} holds no function {function!r}")
+    return found[function]
 
 
 def print_report(report: CaseReport, console: Console | None = None, *, rows: int = 20) -> None:

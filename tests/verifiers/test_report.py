@@ -68,6 +68,26 @@ def test_an_unknown_verifier_is_answered_with_the_known_ones(path):
         verify_cases("verify_intger", path(case("x", 0)))
 
 
+def test_a_verifier_of_ones_own_is_given_by_file_or_module(path, tmp_path):
+    (tmp_path / "mine.py").write_text("def verify_mine(completion, expected):\n    return float(completion == '42')\n")
+    file = path(case("42", 1), case("<answer>42</answer>", 0, verifier="verify_mine"))
+    assert verify_cases(f"{tmp_path / 'mine.py'}:verify_mine", file).failures == []
+    assert verify_cases("grpo_lessons.verifiers.numbers:verify_integer", path(case("<answer>42</answer>", 1))).n == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "fault"),
+    [
+        ("no_such_module:verify", "no_such_module cannot be read"),
+        ("missing.py:verify", "missing.py cannot be read"),
+        ("grpo_lessons.verifiers.numbers:verify_nothing", "holds no function 'verify_nothing'"),
+    ],
+)
+def test_a_verifier_of_ones_own_that_is_not_there_is_named(path, name, fault):
+    with pytest.raises(ValueError, match=fault):
+        verify_cases(name, path(case("42", 1)))
+
+
 def test_the_printed_rates_carry_wilson_intervals(path):
     file = path(*[case("342", 0)] * 2, *[case("0", 0)] * 8)
     console = Console(width=120, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
