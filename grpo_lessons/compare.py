@@ -48,21 +48,28 @@ def train_and_evaluate(
     """
     import torch
 
-    from .evaluation import evaluate
     from .policies import load_policy
     from .tasks import get_task
-    from .trainer import train
 
     torch.set_num_threads(threads)
-    loaded, problems = load_policy(policy, seed=config.seed), get_task(task)
+    loaded = load_policy(policy, seed=config.seed)
+    training = {"resume": resume, "allow_changes": allow_changes}
+    return measure_run(loaded, get_task(task), config, run_dir, eval_n=eval_n, **training)
+
+
+def measure_run(loaded, problems, config: TrainConfig, run_dir: Path, *, eval_n: int, **training) -> dict[str, Any]:
+    """The same with a policy that is loaded and a task with its own options; training: more arguments of `train`."""
+    from .evaluation import evaluate
+    from .trainer import train
+
     evaluation = {"n": eval_n, "seed": config.seed, "max_new_tokens": config.max_new_tokens}
     before = evaluate(loaded, problems, **evaluation)
-    log = train(loaded, problems, config, run_dir=run_dir, resume=resume, allow_changes=allow_changes)
+    log = train(loaded, problems, config, run_dir=run_dir, **training)
     after = evaluate(loaded, problems, **evaluation)
     greedy = evaluate(loaded, problems, temperature=0, **evaluation)
     result = {
-        "policy": policy,
-        "task": task,
+        "policy": loaded.name,
+        "task": problems.name,
         "method": config.method,
         "method_options": config.method_options,
         "seed": config.seed,
