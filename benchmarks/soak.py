@@ -22,6 +22,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
 import torch
@@ -61,14 +62,23 @@ def child(run_dir: Path, policy) -> int:
     return pid
 
 
-def kill(pid: int, run_dir: Path, delay: float, at_checkpoint: bool) -> bool:
-    """SIGKILL after a delay, or when a checkpoint is half written; False if the child had ended by then."""
+def half_written(run_dir: Path) -> set[tuple[int, int]]:
+    """Checkpoints that are being written, or were when a kill came: by inode and time, as names come again."""
+    found = set()
+    for path in (run_dir / "checkpoints").glob("writing-*"):
+        with suppress(FileNotFoundError):  # renamed in between
+            found.add((path.stat().st_ino, path.stat().st_ctime_ns))
+    return found
+
+
+def kill(pid: int, run_dir: Path, delay: float, at_checkpoint: bool, leftovers: set) -> bool:
+    """SIGKILL after a delay, or when a checkpoint besides the leftovers is half written; False if the child had ended
+    by then."""
     begin = time.perf_counter()
     while True:
         if os.waitpid(pid, os.WNOHANG) != (0, 0):
             return False
-        half = at_checkpoint and any((run_dir / "checkpoints").glob("writing-*"))
-        if half or time.perf_counter() - begin > delay:
+        if (at_checkpoint and half_written(run_dir) - leftovers) or time.perf_counter() - begin > delay:
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
             return True
@@ -98,9 +108,10 @@ def soak(kills: int, seed: int, folder: Path) -> Counter:
     while count["kills"] < kills:
         at_checkpoint = count["kills"] % 3 == 2
         delay = 2 * duration if at_checkpoint else rng.uniform(0, duration)
-        if kill(child(run_dir, policy), run_dir, delay, at_checkpoint):
+        leftovers = half_written(run_dir)
+        if kill(child(run_dir, policy), run_dir, delay, at_checkpoint, leftovers):
             count["kills"] += 1
-            count["half-written checkpoints"] += any((run_dir / "checkpoints").glob("writing-*"))
+            count["half-written checkpoints"] += bool(half_written(run_dir) - leftovers)
             check(run_dir)
             continue
         different = [name for name in SAME if (run_dir / name).read_bytes() != (whole / name).read_bytes()]
