@@ -67,35 +67,52 @@ def test_quantised_weights_are_those_of_the_tensors(name):
 
 
 @pytest.mark.slow
-def test_the_full_qwen_quantised_here_is_as_large_as_predicted():
+def test_the_full_qwen_quantised_here_has_the_predicted_bytes():
+    """Weights with their quantisation state, adapters, gradients, AdamW's states, and the KV cache of a rollout."""
     pytest.importorskip("bitsandbytes")
-    model = model_of("qwen2.5-1.5b", dtype=torch.bfloat16, quantize="nf4")
-    assert weight_bytes(model) == estimate_memory("qwen2.5-1.5b", quantize="nf4").weights == 1_143_140_752
+    model = model_of("qwen2.5-1.5b", dtype=torch.bfloat16, quantize="nf4", lora=16)
+    estimate = estimate_memory("qwen2.5-1.5b", quantize="nf4", lora_rank=16, **ROLLOUT)
+    own = [p for p in model.parameters() if p.requires_grad]
+    assert nbytes(own) == estimate.adapters
+    assert weight_bytes(model) - nbytes(own) == estimate.weights == 1_143_140_752
+    assert adamw_bytes(own) == (estimate.optimizer, estimate.gradients)
+    assert cache_bytes(model.get_base_model()) == estimate.kv_cache
+
+
+def adamw_bytes(parameters):
+    """(states, gradients) after one step."""
+    for parameter in parameters:
+        parameter.grad = torch.ones_like(parameter)
+    optimizer = torch.optim.AdamW(parameters)
+    optimizer.step()
+    states = sum(t.nbytes for state in optimizer.state.values() for t in state.values())
+    return states, sum(p.grad.nbytes for p in parameters)
 
 
 @pytest.mark.parametrize("lora", [None, 4])
 def test_optimizer_and_gradients_are_those_of_adamw(lora):
     policy = tiny_policy("llama", lora=lora)
-    parameters = [p for p in policy.model.parameters() if p.requires_grad]
-    for parameter in parameters:
-        parameter.grad = torch.ones_like(parameter)
-    optimizer = torch.optim.AdamW(parameters)
-    optimizer.step()
     estimate = estimate_memory(policy.model, lora_rank=lora, dtype="float32")
-    assert sum(t.nbytes for state in optimizer.state.values() for t in state.values()) == estimate.optimizer
-    assert sum(p.grad.nbytes for p in parameters) == estimate.gradients
+    parameters = [p for p in policy.model.parameters() if p.requires_grad]
+    assert adamw_bytes(parameters) == (estimate.optimizer, estimate.gradients)
+
+
+ROLLOUT = {"group_size": 4, "prompts_per_step": 2, "prompt_tokens": 5, "completion_tokens": 7}
+
+
+def cache_bytes(model):
+    """Of the decoder, for ROLLOUT."""
+    ids = torch.randint(3, 200, (2, 5))
+    decoder = FastDecoder(model, 5 + 7)
+    decoder.prefill(ids, torch.ones_like(ids))
+    decoder.expand(4)
+    return sum(t.nbytes for cache in decoder.caches for t in cache)
 
 
 @pytest.mark.parametrize("name", ["nano", "smollm2"])
 def test_kv_cache_is_that_of_the_decoder(name):
     model = model_of(name, layers=2, vocabulary=2048)
-    ids = torch.randint(3, 200, (2, 5))
-    decoder = FastDecoder(model, 5 + 7)
-    decoder.prefill(ids, torch.ones_like(ids))
-    decoder.expand(4)
-    settings = {"group_size": 4, "prompts_per_step": 2, "prompt_tokens": 5, "completion_tokens": 7}
-    estimate = estimate_memory(model, lora_rank=None, dtype="float32", **settings)
-    assert sum(t.nbytes for cache in decoder.caches for t in cache) == estimate.kv_cache
+    assert cache_bytes(model) == estimate_memory(model, lora_rank=None, dtype="float32", **ROLLOUT).kv_cache
 
 
 def kept_by_autograd(model, forward):
