@@ -110,19 +110,28 @@ class Programs:
         return strategy(completion, problem)
 
 
-def run_suites(completions: Sequence[str], suites: Sequence[Pairs]) -> list[Verdict]:
-    """Run each completion's f on its (argument, value) pairs. Equal programs with equal suites run once."""
+def run_suites(completions: Sequence[str], suites: Sequence[Pairs], **options) -> list[Verdict]:
+    """Run each completion's f on its (argument, value) pairs. Equal programs with equal suites run once.
+
+    options: of `verify_code`, such as reward="share".
+    """
     keys = [
         (extract_code(completion) or completion, tuple(map(tuple, suite)))
         for completion, suite in zip(completions, suites, strict=True)
     ]
     first = {key: row for row, key in reversed(list(enumerate(keys)))}  # key -> its first row
     rows = list(first.values())
-    verdicts = verify_code_batch([completions[row] for row in rows], [suites[row] for row in rows], function="f")
-    of = dict(zip(first, verdicts, strict=True))
+    programs, tests = [completions[row] for row in rows], [suites[row] for row in rows]
+    of = dict(zip(first, verify_code_batch(programs, tests, function="f", **options), strict=True))
     return [of[key] for key in keys]
 
 
 def visible_suite_reward(prompts, completions, visible, **_) -> list[float]:
     """The weak suite, as a reward function: pays for the examples in the prompt alone. A policy can write them down."""
     return [verdict.reward for verdict in run_suites(completions, visible)]
+
+
+def share_reward(prompts, completions, visible, hidden, **_) -> list[float]:
+    """Partial credit, as a reward function: the share of all tests that pass, shown and hidden."""
+    suites = [[*shown, *rest] for shown, rest in zip(visible, hidden, strict=True)]
+    return [verdict.reward for verdict in run_suites(completions, suites, reward="share")]

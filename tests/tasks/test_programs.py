@@ -7,6 +7,7 @@ from grpo_lessons.tasks.programs import (
     Programs,
     all_functions,
     run_suites,
+    share_reward,
     split_functions,
     visible_suite_reward,
 )
@@ -59,6 +60,12 @@ def test_right_programs_pass_and_tables_and_lines_through_a_parabola_do_not():
 def test_the_weak_suite_pays_for_a_table_of_the_examples():
     completions = [program("{0:2,1:5,3:11}[x]"), program("3*x+2"), program("3*x+1")]
     assert visible_suite_reward(None, completions, [LINE.data["visible"]] * 3, answer=None) == [1, 1, 0]
+
+
+def test_partial_credit_counts_shown_and_hidden_tests_alike():
+    completions = [program("2*x*x"), program("2*x"), program("{0:0,1:2,4:32}[x]"), "2*x*x"]
+    data = {key: [PARABOLA.data[key]] * 4 for key in ("visible", "hidden")}
+    assert share_reward(None, completions, **data, answer=None) == pytest.approx([1, 2 / 9, 3 / 9, 0])
 
 
 def test_equal_programs_run_once_and_answer_for_every_row(monkeypatch):
