@@ -146,7 +146,7 @@ def record(name: str, *, jobs: int | None = None) -> Path:
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(jobs or os.cpu_count(), mp_context=context) as pool:
         runs = list(pool.map(_run, study.variants, [study.n] * len(study.variants), [scratch] * len(study.variants)))
-    _write(name, study, runs, folder)
+    write_study(study, runs, folder, f"python -m grpo_lessons.studies {name}")
     shutil.rmtree(scratch)
     return folder
 
@@ -200,7 +200,8 @@ def _accuracies(policy, task, config: TrainConfig, n: int) -> dict[str, float]:
     }
 
 
-def _write(name: str, study: Study, runs: list[dict], folder: Path) -> None:
+def write_study(study: Study, runs: list[dict], folder: Path, command: str) -> None:
+    """Write about.json, curves.csv and results.csv. runs: {result, curves, machine} of each variant, in order."""
     import pandas as pd
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -212,7 +213,7 @@ def _write(name: str, study: Study, runs: list[dict], folder: Path) -> None:
     replace_file(folder / "results.csv", results.to_csv(index=False, float_format="%.5g").encode())
     about = {
         "question": study.question,
-        "command": f"python -m grpo_lessons.studies {name}",
+        "command": command,
         "seeds": sorted({v.config.seed for v in study.variants}),
         "machine": runs[-1]["machine"],
         "runs": {v.name: v.config.to_dict() for v in study.variants},
