@@ -8,6 +8,7 @@ from importlib import import_module
 
 _HOMES = {
     "show": "style",
+    "show_measured": "origin",
     "new_axes": "style",
     "new_grid": "style",
     "label_lines": "style",
@@ -24,6 +25,7 @@ _HOMES = {
     "question_push": "averages",
     "dead_groups": "advantages",
     "strategy_shares": "strategies",
+    "paid_and_right": "suites",
     "accuracy_intervals": "intervals",
     "training_stages": "stages",
     "accuracy_by_setting": "recorded",
@@ -35,6 +37,10 @@ _HOMES = {
     "train_and_held_out": "recorded",
     "calibration": "guesses",
     "critic_view": "critic",
+    "predicted_dead_groups": "proof",
+    "smollm2_study": "proof",
+    "vital_signs": "vitals",
+    "vital_words": "vitals",
     "captured_by_rank": "lora",
     "accuracy_by_rank": "lora",
     "levels_against_weights": "lora",
