@@ -11,6 +11,7 @@ from .commands.compare import compare
 from .commands.doctor import doctor
 from .commands.dry_run import dry_run
 from .commands.evaluate import evaluate
+from .commands.launch import launch
 from .commands.memory import memory
 from .commands.runs import diagnose, show
 from .commands.train import train
@@ -25,6 +26,7 @@ app = typer.Typer(
 )
 for command in (doctor, train, compare, evaluate, verify, show, diagnose, memory, dry_run):
     app.command()(command)
+app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(launch)
 
 
 def main() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .base import Problem, Task, get_task, register_task, task_names, verify_all
-from .datasets import as_dataset, task_reward
+from .datasets import as_dataset, rows_of, task_reward
 
 __all__ = [
     "Problem",
@@ -11,6 +11,7 @@ __all__ = [
     "as_dataset",
     "get_task",
     "register_task",
+    "rows_of",
     "task_names",
     "task_reward",
     "verify_all",
