@@ -57,12 +57,17 @@ def train_and_evaluate(
     return measure_run(loaded, get_task(task), config, run_dir, eval_n=eval_n, **training)
 
 
-def measure_run(loaded, problems, config: TrainConfig, run_dir: Path, *, eval_n: int, **training) -> dict[str, Any]:
-    """The same with a policy that is loaded and a task with its own options; training: more arguments of `train`."""
+def measure_run(
+    loaded, problems, config: TrainConfig, run_dir: Path, *, eval_n: int, batch: int = 256, **training
+) -> dict[str, Any]:
+    """The same with a policy that is loaded and a task with its own options.
+
+    batch: sequences sampled at once in an evaluation. training: more arguments of `train`.
+    """
     from .evaluation import evaluate
     from .trainer import train
 
-    evaluation = {"n": eval_n, "seed": config.seed, "max_new_tokens": config.max_new_tokens}
+    evaluation = {"n": eval_n, "seed": config.seed, "max_new_tokens": config.max_new_tokens, "batch": batch}
     before = evaluate(loaded, problems, **evaluation)
     log = train(loaded, problems, config, run_dir=run_dir, **training)
     after = evaluate(loaded, problems, **evaluation)

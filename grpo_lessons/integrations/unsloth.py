@@ -2,6 +2,7 @@
 
     load            FastLanguageModel + adapters, with the switches that our loop needs
     UnslothSampler  its own fast generation, or vLLM's, in place of our decoder
+    export_gguf     one file for llama.cpp and Ollama
 
 Tested with Unsloth 2026.10.9 on its CPU backend, where the model stays the one of transformers and our own decoder
 samples. The GPU paths (patched forward passes, fast generation, vLLM) follow Unsloth's source and documentation.
@@ -14,6 +15,7 @@ import os
 import sys
 import tempfile
 import warnings
+from pathlib import Path
 
 import torch
 from torch import Tensor
@@ -146,3 +148,20 @@ class UnslothSampler:
         pad = self.tokenizer.pad_token_id
         longest = max(map(len, rows))
         return torch.tensor([row + [pad] * (longest - len(row)) for row in rows], device=prompt_ids.device)
+
+
+def export_gguf(policy: Policy, folder: str | os.PathLike, *, method: str = "q8_0") -> list[str]:
+    """Merge the adapters in 16 bit and write a GGUF file for llama.cpp and Ollama; the paths of what was written.
+
+    method: llama.cpp's quantisation, such as "f16", "q8_0" or "q4_k_m". Needs Unsloth on a GPU, disk space for the
+    merged model, and llama.cpp in UNSLOTH_LLAMA_CPP_PATH or ~/.unsloth/llama.cpp, which Unsloth fetches if the network
+    is there. Raises ValueError or OSError with one sentence where that is not so. We had no card to run it on.
+    """
+    otherwise = "merge with `merge_adapter`, save, and run llama.cpp's convert_hf_to_gguf.py on the folder"
+    if policy.backend != "unsloth" or policy.device.type != "cuda":
+        raise ValueError(f"the export is Unsloth's and needs its backend on a CUDA GPU; without, {otherwise}")
+    home = os.environ.get("UNSLOTH_LLAMA_CPP_PATH") or Path.home() / ".unsloth" / "llama.cpp"
+    if not Path(home).is_dir() and not sources.hub_reachable():
+        raise OSError(f"the export needs llama.cpp in {home}, and without network Unsloth cannot fetch it: {otherwise}")
+    policy.model.save_pretrained_gguf(str(folder), policy.tokenizer, quantization_method=method)
+    return sorted(str(path) for path in Path(folder).parent.glob(f"{Path(folder).name}*/*.gguf"))
