@@ -1,9 +1,12 @@
 """A simulated pupil's look-up homework, from which the policy `nano-lookup` is raised.
 
 The pupil knows how to search and how to read a note, and does neither reliably: it guesses names, searches although
-the note says it all, stops a two-hop question after the first hop, forgets the name of the tool. Each line of homework
-is one turn: what stands before it, results included, is context, so that the pupil never learns to write results (or
-the encyclopedia) by heart. `python -m grpo_lessons.tasks.pupils nano-lookup` makes `data/nano-lookup` again.
+the note says it all, stops a two-hop question after the first hop, forgets the name of the tool. Its worlds have the
+names of the shipped one and other facts, a new world in each line, so that no fact can be learned by heart. A line is
+one turn: what stands before it, results included, is context, so that the pupil never learns to write results.
+Each word of the encyclopedia is one token to it, as frequent words are to a large model.
+
+`python -m grpo_lessons.tasks.pupils nano-lookup` makes `data/nano-lookup` again.
 """
 
 from __future__ import annotations
@@ -11,38 +14,54 @@ from __future__ import annotations
 import random
 from functools import cache
 
-from grpo_lessons.environments import CALL, CALL_END, RESULT, RESULT_END
+from grpo_lessons.environments import CALL, CALL_END, RESULT, RESULT_END, STATUSES
 
 from .base import Problem
-from .lookup_qa import LookupQA, questions
+from .lookup_qa import LookupQA, questions_about
+from .world import load_world, renamed, words_of
 
-WORDS = (CALL, CALL_END, RESULT, RESULT_END)  # one token each for this pupil
-MOST_TURNS = 4
+MOST_TURNS, WORLDS = 4, 40
 
 # What the pupil does with a note, and without one.
 WITH_NOTE = {"read": 0.42, "search": 0.36, "guess": 0.22}
 WITHOUT_NOTE = {"guess": 0.46, "search": 0.36, "no tool": 0.10, "wrong tool": 0.08}
 SECOND_HOP, RIGHT_RELATION, FORMAT_KEPT = 0.45, 0.85, 0.92
 
+SPOKEN = ("Note", "search", "look", "calculate", *STATUSES.values())
+
 Messages = list[dict[str, str]]
 Turns = list[tuple[str, str]]  # (what was read before it, what is written)
 
 
+def lookup_words() -> tuple[str, ...]:
+    """The texts that are one token each for this pupil: tags, and the words of articles, questions and errors."""
+    articles = load_world()
+    relations = {relation for article in articles for relation in article.facts}
+    return (CALL, CALL_END, RESULT, RESULT_END, *words_of([a.text for a in articles] + [*relations, *SPOKEN]))
+
+
 @cache
-def _task() -> LookupQA:
-    return LookupQA("compact")
+def _tasks() -> tuple[LookupQA, ...]:
+    rng = random.Random(0)
+    return tuple(LookupQA("compact", articles=renamed(load_world(), rng)) for _ in range(WORLDS))
+
+
+@cache
+def _questions(world: int, kind: str):
+    articles = _tasks()[world].articles
+    return questions_about(kind, list(articles.values()), articles)
 
 
 def lookup_homework(rng: random.Random) -> tuple[Messages, str]:
-    """One turn of homework about a subject of the train split: (chat messages that it goes on with, its text).
+    """One turn of homework: (chat messages that it goes on with, its text).
 
     Turn k of an episode is drawn as often as episodes with k turns occur, so first turns are not biased to short ones.
     """
     while True:
-        task = _task()
-        key = rng.choice(questions(rng.choice(task.kinds), "train"))
-        problem = task.problem(*key, with_note=rng.random() < 0.5)
-        turns = _episode(problem, rng)
+        world = rng.randrange(WORLDS)
+        task = _tasks()[world]
+        problem = task.problem(*rng.choice(_questions(world, rng.choice(task.kinds))), with_note=rng.random() < 0.5)
+        turns = _episode(task, problem, rng)
         k = rng.randrange(MOST_TURNS)
         if k < len(turns):
             before = "".join(read + written for read, written in turns[:k]) + turns[k][0]
@@ -50,26 +69,27 @@ def lookup_homework(rng: random.Random) -> tuple[Messages, str]:
             return [*problem.prompt, *begun], turns[k][1]
 
 
-def _episode(problem: Problem, rng: random.Random) -> Turns:
+def _episode(task: LookupQA, problem: Problem, rng: random.Random) -> Turns:
     """All turns of one completion."""
     shares = WITH_NOTE if problem.data["note"] else WITHOUT_NOTE
     kind = rng.choices(list(shares), list(shares.values()))[0]
     if kind == "read":
         return [("", _answer(problem.answer, rng))]
     if kind == "guess":
-        return [("", _answer(_guess(problem, rng), rng))]
+        return [("", _answer(_guess(task, problem, rng), rng))]
     if kind == "search":
-        return _search(problem, rng)
+        return _search(task, problem, rng)
     (subject,) = problem.data["subjects"]
     call = f"{CALL}{subject if kind == 'no tool' else 'look: ' + subject}{CALL_END}"
-    complaint = _task().environment.reply(call[len(CALL) : -len(CALL_END)], []).text
-    (_, first), *rest = _search(problem, rng) if rng.random() < 0.3 else [("", _answer(_guess(problem, rng), rng))]
+    complaint = task.environment.reply(call[len(CALL) : -len(CALL_END)], []).text
+    again = rng.random() < 0.3
+    (_, first), *rest = _search(task, problem, rng) if again else [("", _answer(_guess(task, problem, rng), rng))]
     return [("", call), (complaint, first), *rest]
 
 
-def _search(problem: Problem, rng: random.Random) -> Turns:
+def _search(task: LookupQA, problem: Problem, rng: random.Random) -> Turns:
     """Search the subject, then what was found if the question has two hops and the pupil remembers that."""
-    task, turns, read = _task(), [], ""
+    turns, read = [], ""
     (value,) = problem.data["subjects"]
     for hop, relation in enumerate(problem.data["relations"]):
         if hop and rng.random() > SECOND_HOP:
@@ -86,10 +106,10 @@ def _search(problem: Problem, rng: random.Random) -> Turns:
     return [*turns, (read, _answer(value, rng))]
 
 
-def _guess(problem: Problem, rng: random.Random) -> str:
+def _guess(task: LookupQA, problem: Problem, rng: random.Random) -> str:
     """A value that some other article has for the relation asked for."""
     relation = problem.data["relations"][-1]
-    return rng.choice([a.facts[relation] for a in _task().articles.values() if relation in a.facts])
+    return rng.choice([a.facts[relation] for a in task.articles.values() if relation in a.facts])
 
 
 def _answer(value: str, rng: random.Random) -> str:

@@ -21,7 +21,7 @@ from grpo_lessons.verifiers.text import verify_text
 
 from .base import SPLITS, Problem
 from .lookup_tools import Encyclopedia, calculate
-from .world import load_world
+from .world import Article, load_world
 
 SPLIT_SEED = 2024
 DEV_SHARE, HELD_OUT_SHARE = 0.1, 0.2
@@ -37,6 +37,7 @@ class LookupQA:
     """form: "en", or "compact" for the nano policies. kinds: of KINDS, drawn equally often.
 
     note_share: of questions that carry their facts. results: articles per search. tools: names of tools on offer.
+    articles: of another world; `problems` asks about the shipped one only.
     """
 
     name = "lookup_qa"
@@ -50,6 +51,7 @@ class LookupQA:
         results: int = 1,
         tools: Sequence[str] = ("search", "calculate"),
         max_calls: int = 4,
+        articles: Sequence[Article] | None = None,
     ):
         if form not in ("en", "compact"):
             raise ValueError(f"unknown form {form!r}; forms: en, compact")
@@ -57,7 +59,7 @@ class LookupQA:
             raise ValueError(f"kinds={kinds}, note_share={note_share}; kinds are {KINDS}, note_share is 0 to 1")
         self.form, self.kinds, self.note_share = form, tuple(kinds), note_share
         self.max_new_tokens = 320 if form == "compact" else 800
-        self.articles = {article.title: article for article in load_world()}
+        self.articles = {article.title: article for article in articles or load_world()}
         offered: dict[str, Callable[[str], str]] = {
             "search": Encyclopedia(list(self.articles.values()), results).search,
             "calculate": calculate,
@@ -137,12 +139,18 @@ def questions(kind: str, split: str) -> tuple[tuple[tuple[str, ...], tuple[str, 
     if split not in SPLITS:
         raise ValueError(f"unknown split {split!r}; splits: {', '.join(SPLITS)}")
     articles = load_world()
-    by_title = {article.title: article for article in articles}
     subjects = random.Random(SPLIT_SEED).sample(articles, len(articles))
     dev, held_out = int(len(subjects) * DEV_SHARE), int(len(subjects) * HELD_OUT_SHARE)
     subjects = {"dev": subjects[:dev], "held_out": subjects[dev : dev + held_out], "train": subjects[dev + held_out :]}[
         split
     ]
+    return questions_about(kind, subjects, {article.title: article for article in articles})
+
+
+def questions_about(
+    kind: str, subjects: Sequence[Article], by_title: dict[str, Article]
+) -> tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]:
+    """(relations, subjects) of every question of a kind; by_title holds the articles of the second hop."""
     if kind == "difference":
         towns = [a.title for a in subjects if a.kind == "town"]
         return tuple((("founded",), (a, b)) for a in towns for b in towns if a < b)

@@ -28,7 +28,7 @@ from grpo_lessons.rollouts import roll_out
 from grpo_lessons.weights import constants_from_quantiles
 
 from .base import get_task
-from .lookup_homework import WORDS
+from .lookup_homework import lookup_words
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ PUPILS = {
     ),
     "nano-programs": Pupil(
         "grpo_lessons.tasks.programs_homework:programs_homework",
-        900,
+        1000,
         {"programs": ("programs", {"form": "compact"})},
         {"batch_size": 64},
     ),
@@ -68,7 +68,7 @@ PUPILS = {
             for kind in ("one hop", "two hops")
             for share in (1.0, 0.0)
         },
-        {"batch_size": 48, "words": WORDS},
+        {"batch_size": 64, "words": lookup_words()},
     ),
 }
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import json
 import random
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -94,6 +96,31 @@ def load_world(path: str | Path | None = None) -> list[Article]:
     """The articles of a file, by default `data/world.jsonl`."""
     lines = Path(path or data_dir() / "world.jsonl").read_text(encoding="utf-8").splitlines()
     return [Article(**json.loads(line)) for line in lines]
+
+
+def renamed(articles: Sequence[Article], rng: random.Random) -> list[Article]:
+    """The same names and sentences with other facts: titles change places within their kind, other names as well."""
+    groups: dict[str, list[str]] = {}
+    for article in articles:
+        groups.setdefault(article.kind, []).append(article.title)
+    groups["source"] = [a.facts["source"] for a in articles if a.kind == "river"]
+    groups["mouth"] = sorted({a.facts["mouth"] for a in articles if a.kind == "river"})
+    new: dict[str, str] = {}
+    for names in groups.values():
+        new.update(zip(names, rng.sample(names, len(names)), strict=True))
+
+    def rename(text: str) -> str:
+        return re.sub(r"[A-Z]\w+", lambda word: new.get(word[0], word[0]), text)
+
+    return [
+        Article(new[a.title], a.kind, rename(a.text), {relation: rename(value) for relation, value in a.facts.items()})
+        for a in articles
+    ]
+
+
+def words_of(texts: Iterable[str]) -> tuple[str, ...]:
+    """Every word of two letters and more, once, in alphabetical order."""
+    return tuple(sorted({word for text in texts for word in re.findall(r"[^\W\d_]{2,}", text)}))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-from grpo_lessons.tasks.world import SIZES, load_world, make_world, new_names
+import random
+
+from grpo_lessons.tasks.world import SIZES, load_world, make_world, new_names, renamed, words_of
 
 
 def test_the_file_is_what_the_generator_makes():
@@ -34,7 +36,23 @@ def test_another_seed_makes_another_world():
 
 
 def test_no_name_is_a_word_of_the_templates():
-    import random
-
     names = {name.lower() for name in new_names(300, random.Random(1))}
     assert len(names) == 300 and not names & {"river", "mount", "lake", "town", "born", "nobody", "glass"}
+
+
+def test_renamed_articles_have_the_same_names_and_fit_together_but_say_something_else():
+    articles = load_world()
+    other = {article.title: article for article in renamed(articles, random.Random(0))}
+    same = 0
+    for article in articles:
+        twin = other[article.title]
+        assert twin.kind == article.kind
+        assert all(value in twin.text for value in twin.facts.values())
+        same += twin.facts == article.facts
+    assert same < 5
+    towns = [article for article in other.values() if article.kind == "town"]
+    assert all(other[town.facts["mayor"]].kind == "person" for town in towns)
+
+
+def test_words_are_counted_once_and_letters_not_at_all():
+    assert words_of(["Merk is a town.", "a Merk, in 657"]) == ("Merk", "in", "is", "town")
