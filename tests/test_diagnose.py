@@ -2,7 +2,7 @@
 
 import pandas as pd
 import pytest
-from engine import config, nano, parity
+from engine import alternating, config, nano, parity
 
 from grpo_lessons.config import TrainConfig
 from grpo_lessons.diagnose import diagnose, diagnose_command
@@ -74,9 +74,25 @@ def test_a_learning_rate_that_breaks_the_policy(seed):
 
 
 def test_a_learning_rate_that_moves_nothing():
-    found = named(run(learning_rate=1e-9))
+    found = named(run(learning_rate=1e-9, reward=alternating))
     assert "in 3 steps" in found["the learning rate is too low"].evidence
     assert "the learning rate is too high" not in found
+
+
+def test_adapters_that_do_not_move_the_policy_though_their_own_norm_grows():
+    log = healthy(learning_rate=1e-6)
+    for column in ("log_ratio_q01", "log_ratio_q99"):
+        ramp(log, column, 1e-4, 1e-4)
+    ramp(log, "weight_norm", 10.0, 10.1)
+    assert "98 % of the ratios within 1.0e-04 of 1" in named(log)["the learning rate is too low"].evidence
+
+
+def test_ratios_of_1_because_the_last_minibatch_had_no_live_group_blame_no_learning_rate():
+    log = healthy()
+    for column in ("log_ratio_q01", "log_ratio_q99"):
+        ramp(log, column, 0.0, 0.0)
+    ramp(log, "dead_groups", 0.85, 0.85)
+    assert "the learning rate is too low" not in named(log)
 
 
 def test_one_update_a_rollout_explains_loss_0_and_clip_fraction_0_and_blames_nothing():
@@ -126,6 +142,21 @@ def test_dead_groups_with_the_arithmetic(accuracy, side, advice):
     assert f"too {side}" in finding.cause and advice in finding.advice
     assert f"p = {accuracy:.3f} and G = 8" in finding.evidence  # 0.98^8 = 85 %, 0.99^8 = 92 %
     assert ("= 85%" if side == "hard" else "= 92.3%") in finding.evidence
+
+
+@pytest.mark.parametrize(("temperature", "cause"), [(0.05, "at temperature 0.05"), (1.0, "the problems are too easy")])
+def test_groups_that_the_pass_rate_does_not_explain_are_laid_to_a_low_temperature(temperature, cause):
+    log = healthy(temperature=temperature)
+    for column, value in (("dead_groups", 1.0), ("accuracy", 0.6), ("reward_mean", 0.6)):
+        ramp(log, column, value, value)
+    assert named(log)["dead groups"].cause.startswith(cause)
+
+
+def test_a_low_temperature_is_not_blamed_where_the_pass_rate_explains_the_dead_groups():
+    log = healthy(temperature=0.05)
+    for column, value in (("dead_groups", 0.9), ("accuracy", 0.02), ("reward_mean", 0.02)):
+        ramp(log, column, value, value)
+    assert "too hard" in named(log)["dead groups"].cause
 
 
 def test_groups_that_die_because_the_policy_has_learned_are_no_finding():

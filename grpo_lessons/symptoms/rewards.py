@@ -62,13 +62,21 @@ def dead_groups(run: RunView) -> Finding | None:
         f"in the first third {percent(dead)} of the groups had equal rewards (mean reward {reward:.2f}); with pass "
         f"rate p = {p:.3f} and G = {G}, p^G + (1-p)^G = {percent(expected)} would be if all problems were alike"
     )
+    return Finding("dead groups", evidence, *_why_dead(run, p, expected, wider))
+
+
+def _why_dead(run: RunView, p: float, expected: float, wider: int | None) -> tuple[str, str]:
+    """Cause and advice. Where the pass rate does not explain the dead groups, a low temperature may."""
+    if expected < 0.5 and run.config.temperature < 0.7:
+        return (
+            f"at temperature {run.config.temperature:g} the completions of a group are nearly the same",
+            "temperature=1.0; a larger G would only add more copies",
+        )
     side = "easy" if p > 0.5 else "hard"
-    larger = f"G = {wider} would leave at most half of them dead" if wider and wider > G else "a larger G helps little"
-    return Finding(
-        "dead groups",
-        evidence,
+    larger = f"G = {wider} would leave at most half of them dead" if wider and wider > run.config.group_size else ""
+    return (
         f"the problems are too {side} for this policy: a group with equal rewards has advantage 0",
-        f"choose problems with a pass rate between 0.2 and 0.8; {larger}",
+        f"choose problems with a pass rate between 0.2 and 0.8; {larger or 'a larger G helps little'}",
     )
 
 

@@ -47,15 +47,20 @@ def hacked_by_design(run: RunView) -> bool:
 
 
 def learning_rate_too_low(run: RunView) -> Finding | None:
-    """There are gradients, and the policy does not move."""
-    if run.steps < 3 or run.table["grad_norm"].median() == 0:
+    """There are gradients, and the policy does not move.
+
+    Judged by the ratios of the first third, in which most groups must have a gradient, and not by the norm of the
+    weights: small adapters change theirs by a visible share long before the policy does. With one update a rollout
+    there are no ratios, and the norm must do.
+    """
+    if run.steps < 3 or run.table["grad_norm"].median() == 0 or run.beginning("dead_groups") > 0.5:
         return None
     norms = run.table["weight_norm"]
     drift = abs(norms.iloc[-1] - norms.iloc[0]) / norms.iloc[0]
-    still = drift < 1e-6 if run.updates == 1 else run.policy_shift(0.5) < NO_SHIFT and drift < 1e-4
-    if not still:
+    shift = run.policy_shift(0.5, steps=max(1, run.steps // 3))
+    if (drift >= 1e-6) if run.updates == 1 else (shift >= NO_SHIFT):
         return None
-    ratio = "" if run.updates == 1 else f"; 99 % of the ratios within {run.policy_shift(0.5):.1e} of 1"
+    ratio = "" if run.updates == 1 else f"; 98 % of the ratios within {shift:.1e} of 1"
     return Finding(
         "the learning rate is too low",
         f"the norm of the weights changed by a share of {drift:.0e} in {run.steps} steps{ratio}; gradient norm "

@@ -71,9 +71,9 @@ class RunView:
         """Optimizer steps a rollout."""
         return self.config.minibatches * self.config.epochs * get_method(self.config.method).updates
 
-    def policy_shift(self, share: float):
-        """A quantile over the steps of max(|1 % quantile|, |99 % quantile|) of log rho in the last update."""
-        return float(self.table[["log_ratio_q01", "log_ratio_q99"]].abs().max(axis=1).quantile(share))
+    def policy_shift(self, share: float, *, steps: int | None = None):
+        """A quantile over the (first) steps of max(|1 % quantile|, |99 % quantile|) of log rho in the last update."""
+        return float(self.table[["log_ratio_q01", "log_ratio_q99"]][:steps].abs().max(axis=1).quantile(share))
 
     def evaluations(self, split: str) -> list[dict]:
         return [row for row in self.log.lines["evals"] if row["split"] == split]
