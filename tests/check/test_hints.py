@@ -11,10 +11,11 @@ import pytest
 import torch
 
 from grpo_lessons.check.base import Exercise
+from grpo_lessons.clinic import PATIENTS
 from grpo_lessons.quantization import NF4_LEVELS
 from grpo_lessons.tasks.countdown import reachable
 
-NAMES = [*(f"lesson{n:02d}" for n in (*range(1, 10), 11, 14, 15, 16)), "side_ppo", "side_countdown"]
+NAMES = [*(f"lesson{n:02d}" for n in (*range(1, 12), 14, 15, 16)), "side_ppo", "side_countdown"]
 LESSONS = [import_module(f"grpo_lessons.check.{name}") for name in NAMES]
 EXERCISES = {e.name: e for lesson in LESSONS for e in vars(lesson).values() if isinstance(e, Exercise)}
 WRONG = [(name, i) for name, exercise in EXERCISES.items() for i in range(len(exercise.wrong))]
@@ -193,6 +194,18 @@ def weight_with_no_grad(h, alpha, tau, mu, low, high):
         return torch.clip(alpha / (1 + torch.exp(-h / tau)) - alpha * mu, low, high)
 
 
+def group_size_by_complement(p):
+    sizes = np.arange(2, 1000)
+    return int(sizes[1 - p**sizes - (1 - p) ** sizes > 0.5][0])
+
+
+def opinion_by_signs(reward, held_out, noise):
+    def sign(pair):
+        return (pair[1] > pair[0] + noise) - (pair[1] < pair[0] - noise)
+
+    return {1: "learns", 0: "memorised", -1: "hacked"}[sign(held_out)] if sign(reward) == 1 else "no gain"
+
+
 def table_world_by_world(kind, a, b):
     rows = [(a >> w & 1, b >> w & 1) for w in range(4)]
     true = {"and": min, "or": max, "if": lambda pair: pair[0] <= pair[1], "iff": lambda pair: pair[0] == pair[1]}[kind]
@@ -276,6 +289,10 @@ ANOTHER_HAND = {
         [n / 2, *([math.ceil(n / 64), 4 * math.ceil(n / 64 / 256)] if double else [4 * math.ceil(n / 64)])]
     ),
     "11.kv_cache": lambda L, w, P, G, S, T, b: sum(2 * L * w * b * length for length in P * [S, *(G * [T])]),
+    "10.diagnosis": {name: patient.fault for name, patient in PATIENTS.items()}.get,
+    "10.dead_share": lambda rewards: sum(len(set(row.tolist())) == 1 for row in rewards) / len(rewards),
+    "10.group_size": group_size_by_complement,
+    "10.second_opinion": opinion_by_signs,
     "14.truth_table": table_world_by_world,
     "14.consistent": lambda knights, truths: not any(k != t for k, t in zip(knights, truths, strict=True)),
     "14.same_puzzle": same_puzzle_by_edges,
