@@ -13,9 +13,10 @@ import torch
 from grpo_lessons.check.base import Exercise
 from grpo_lessons.clinic import PATIENTS
 from grpo_lessons.quantization import NF4_LEVELS
+from grpo_lessons.tasks import get_task
 from grpo_lessons.tasks.countdown import reachable
 
-NAMES = [*(f"lesson{n:02d}" for n in (*range(1, 12), 14, 15, 16)), "side_ppo", "side_countdown"]
+NAMES = [*(f"lesson{n:02d}" for n in (*range(1, 12), 14, 15, 16, 18)), "side_ppo", "side_countdown"]
 LESSONS = [import_module(f"grpo_lessons.check.{name}") for name in NAMES]
 EXERCISES = {e.name: e for lesson in LESSONS for e in vars(lesson).values() if isinstance(e, Exercise)}
 WRONG = [(name, i) for name, exercise in EXERCISES.items() for i in range(len(exercise.wrong))]
@@ -254,7 +255,37 @@ def gae_row_by_row(rewards, values, mask, gamma, lam):
     return out
 
 
+def dead_share_by_drawing(counts, n, size):
+    """All choices of `size` samples, one by one."""
+    dead = []
+    for c in counts:
+        groups = [[sample < c for sample in group] for group in combinations(range(n), size)]
+        dead.append(np.mean([len(set(group)) == 1 for group in groups]))
+    return np.mean(dead)
+
+
+def budget_by_trying(lengths, finished, cut_off):
+    true = [n if done else math.inf for n, done in zip(lengths, finished, strict=True)]
+    for tokens in range(1, 1000):
+        if sum(n > tokens for n in true) <= cut_off * len(true) + 1e-9:
+            return tokens
+    return None
+
+
+def sentence_in_other_words(facts):
+    low, high = facts["low"], facts["high"]
+    return (
+        f"{facts['runs']} run(s), {facts['steps']} updates of the policy, task: {facts['task']}. Of {facts['n']} "
+        f"problems kept apart, {facts['after']:.2f} (95 %: {low:.2f} to {high:.2f}) were accepted by "
+        f"{facts['verifier']} within {facts['tokens']} tokens, {facts['before']:.2f} without training."
+    )
+
+
 ANOTHER_HAND = {
+    "18.dead_share": dead_share_by_drawing,
+    "18.budget": budget_by_trying,
+    "18.own_task": lambda: get_task("addition"),
+    "18.sentence": sentence_in_other_words,
     "01.group_advantages": advantages_with_numpy,
     "01.dead_group": lambda p, size: math.prod([p] * size) + math.prod([1 - p] * size),
     "01.repair_advantages": advantages_of_complete_rows,
