@@ -5,6 +5,10 @@ import pandas as pd
 
 from grpo_lessons.plots.style import BLUE, GREY, INK, new_axes
 
+NO_GUESS = (
+    'no guess to draw yet: write one in place of\nthe dots of a check.predict("...", ...) cell and run the lesson'
+)
+
 
 def calibration(predictions):
     """Each guess of the course as a dot: guess divided by outcome; twice and half are equally far from right.
@@ -12,7 +16,8 @@ def calibration(predictions):
     What to see: dots left of the line were too low, right of it too high; a lean to one side is a habit.
 
     predictions: the table from `check.predictions()` (columns key, guess, actual). Guesses that are not
-    numbers, or not above zero, have no ratio and are counted in the title. Returns a Figure.
+    numbers, or not above zero, have no ratio and are counted in the title. Without any guess the figure says how to
+    write one down. Returns a Figure.
     """
     table = pd.DataFrame(predictions, columns=["key", "guess", "actual"])
     numbers = table[["guess", "actual"]].apply(pd.to_numeric, errors="coerce")
@@ -28,4 +33,8 @@ def calibration(predictions):
     ax.set_xticks(ticks, ["right" if t == 0 else f"{2 ** abs(t)}x {'high' if t > 0 else 'low'}" for t in ticks])
     ax.set(xlim=(-reach, reach), xlabel="guess divided by outcome (log scale)", ylabel="guess")
     ax.set_title(f"{len(drawn)} guesses drawn, {len(table) - len(drawn)} without a ratio", fontsize=10, color=GREY)
+    if len(drawn) == 0:
+        ax.set_yticks([])
+        ax.text(0, 0, NO_GUESS, ha="center", va="center", color=INK, bbox={"fc": "white", "ec": "none", "pad": 6})
+        ax.set_ylim(-1, 1)
     return fig

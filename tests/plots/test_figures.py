@@ -135,6 +135,12 @@ def test_calibration_counts_the_guesses_it_cannot_draw():
     assert fig.axes[0].collections[0].get_offsets()[0, 0] == 1.0  # twice too high: one doubling
 
 
+def test_calibration_without_a_guess_says_how_to_write_one_down():
+    (ax,) = plots.calibration([]).axes
+    assert "write one in place of" in ax.texts[0].get_text()
+    assert (ax.get_title(), list(ax.get_yticks())) == ("0 guesses drawn, 0 without a ratio", [])
+
+
 def test_alt_text_stands_in_the_metadata_of_the_image():
     data, metadata = bundle(plots.loop_diagram(), "Five boxes in a ring.")
     assert metadata["image/png"]["alt"] == "Five boxes in a ring."
