@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import runpy
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
@@ -20,6 +21,7 @@ _TASKS: dict[str, str] = {
     "lookup_qa": "grpo_lessons.tasks.lookup_qa:LookupQA",
     "programs": "grpo_lessons.tasks.programs:Programs",
     "small_sums": "grpo_lessons.tasks.small_sums:SmallSums",
+    "weeks_later": "grpo_lessons.tasks.weeks_later:WeeksLater",
     "word_problems": "grpo_lessons.tasks.word_problems:WordProblems",
     "written_programs": "grpo_lessons.tasks.program_files:WrittenPrograms",
 }
@@ -83,17 +85,31 @@ def register_task(name: str, target: str | type) -> None:
 
 
 def get_task(name: str, **options: Any) -> Task:
-    """The task of that name, or a member of a family as in "reasoning_gym:leg_counting".
+    """The task of that name, a member of a family as in "reasoning_gym:leg_counting", or one of your own.
 
-    Raises ValueError with the list of names for an unknown one.
+    Your own is given as "my_task.py:MyTask" or "module:MyTask". Raises ValueError with the list of names for an
+    unknown one.
     """
     family, colon, member = name.partition(":")
     if colon and family in _FAMILIES and member:
         return _load(_FAMILIES[family])(member, **options)
+    if colon and family not in _FAMILIES:
+        return _own(family, member)(**options)
     if name not in _TASKS:
         known = ", ".join([*task_names(), *(f"{family}:NAME" for family in _FAMILIES)])
         raise ValueError(f"unknown task {name!r}; known tasks: {known}")
     return _load(_TASKS[name])(**options)
+
+
+def _own(home: str, name: str) -> type:
+    """The class behind "file.py:Class" or "module:Class"; ValueError says which half is not there."""
+    try:
+        found = runpy.run_path(home) if home.endswith(".py") else vars(importlib.import_module(home))
+    except (ImportError, OSError) as error:
+        raise ValueError(f"task '{home}:{name}': {home} cannot be read: {error}") from error
+    if name not in found:
+        raise ValueError(f"task '{home}:{name}': {home} holds no {name!r}")
+    return found[name]
 
 
 def _load(target: str | type) -> type:

@@ -45,3 +45,33 @@ def test_every_registered_task_draws_problems_and_survives_nonsense(name):
 def test_an_unknown_task_is_refused_with_the_known_ones():
     with pytest.raises(ValueError, match="unknown task 'chess'; known tasks: addition, countdown"):
         get_task("chess")
+
+
+OWN = """
+from grpo_lessons.tasks.addition import Addition
+
+
+class Mine(Addition):
+    def __init__(self, digits=1):
+        super().__init__(digits)
+"""
+
+
+def test_a_task_of_ones_own_is_given_by_file_or_module(tmp_path):
+    (tmp_path / "mine.py").write_text(OWN)
+    assert get_task(f"{tmp_path / 'mine.py'}:Mine").digits == 1
+    assert get_task(f"{tmp_path / 'mine.py'}:Mine", digits=3).digits == 3
+    assert get_task("grpo_lessons.tasks.small_sums:SmallSums").name == "small_sums"
+
+
+@pytest.mark.parametrize(
+    ("name", "fault"),
+    [
+        ("missing.py:Mine", "missing.py cannot be read"),
+        ("no_such_module:Mine", "no_such_module cannot be read"),
+        ("grpo_lessons.tasks.addition:Mine", "holds no 'Mine'"),
+    ],
+)
+def test_a_task_of_ones_own_that_is_not_there_is_named(name, fault):
+    with pytest.raises(ValueError, match=fault):
+        get_task(name)
