@@ -22,6 +22,7 @@ from tqdm.auto import tqdm
 from grpo_lessons.evaluation import evaluate
 from grpo_lessons.logprobs import token_logprobs
 from grpo_lessons.nano import Homework, make_nano
+from grpo_lessons.nano_card import file_hash
 from grpo_lessons.paths import data_dir
 from grpo_lessons.policies import load_policy, trainable_parameters
 from grpo_lessons.rollouts import roll_out
@@ -49,7 +50,7 @@ PUPILS = {
         "grpo_lessons.tasks.knights_homework:knights_homework",
         1500,
         {f"{n} people": ("knights_knaves", {"people": n, "form": "compact"}) for n in (2, 3)},
-        {"batch_size": 64},
+        {"batch_size": 32},
     ),
     "nano-programs": Pupil(
         "grpo_lessons.tasks.programs_homework:programs_homework",
@@ -162,7 +163,9 @@ def main(arguments: list[str] | None = None) -> None:
             made = json.loads((folder / "card.json").read_text(encoding="utf-8"))["made"]
         else:
             made = raise_pupil(name, folder, seed=options.seed, steps=options.steps)
-        card = {"made": made, **measure(load_policy(str(folder), device="cpu"), PUPILS[name])}
+        digest = file_hash(folder / "model.safetensors")
+        measured = measure(load_policy(str(folder), device="cpu"), PUPILS[name])
+        card = {"made": made, "weights_sha256": digest, **measured}
         (folder / "card.json").write_text(json.dumps(card, indent=1) + "\n", encoding="utf-8")
         print(json.dumps(card, indent=1))
 
