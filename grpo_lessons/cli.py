@@ -8,6 +8,7 @@ import typer
 from rich.console import Console
 
 from .commands.compare import compare
+from .commands.cost import cost
 from .commands.doctor import doctor
 from .commands.dry_run import dry_run
 from .commands.evaluate import evaluate
@@ -24,7 +25,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     help="Reinforcement learning with verifiable rewards for small language models. Start with `grpo-lessons doctor`.",
 )
-for command in (doctor, train, compare, evaluate, verify, show, diagnose, memory, dry_run):
+for command in (doctor, train, compare, evaluate, verify, show, diagnose, memory, cost, dry_run):
     app.command()(command)
 app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(launch)
 
