@@ -19,3 +19,13 @@ def data_dir() -> Path:
             "or set GRPO_LESSONS_DATA to the repository's data folder"
         )
     return folder
+
+
+def launch_file(name: str) -> Path:
+    """A file of `configs/` for accelerate, by name. Raises FileNotFoundError that lists the known ones."""
+    folder = data_dir().parent / "configs"
+    path = folder / f"{name}.yaml"
+    if not path.is_file():
+        known = ", ".join(sorted(path.stem for path in folder.glob("*.yaml")))
+        raise FileNotFoundError(f"no launch file {name!r} in {folder}; known: {known or 'none'}")
+    return path

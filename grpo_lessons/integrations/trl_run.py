@@ -119,6 +119,11 @@ def build(
     )
 
 
+def rewards_by_rollout(history: list[dict]) -> list[float]:
+    """The mean reward of each rollout, from the `log_history` of a trainer or of its trainer_state.json."""
+    return [line["reward"] for line in history if "reward" in line]
+
+
 def run(
     out: Annotated[Path, typer.Option(help="Directory of the checkpoints and, at the end, of the policy.")],
     method: Method = "grpo",
@@ -141,6 +146,7 @@ def run(
     trainer = build(loaded, get_task(task), config, out)
     trainer.train(resume_from_checkpoint=resume)
     trainer.save_model(str(out))
+    trainer.save_state()
     if trainer.accelerator.is_main_process:
         loaded.tokenizer.save_pretrained(out)
         print(f"policy in {out}; `grpo-lessons evaluate --policy {out} --task {task}` grades it")

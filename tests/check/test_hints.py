@@ -16,7 +16,7 @@ from grpo_lessons.quantization import NF4_LEVELS
 from grpo_lessons.tasks import get_task
 from grpo_lessons.tasks.countdown import reachable
 
-NAMES = [*(f"lesson{n:02d}" for n in (*range(1, 12), 14, 15, 16, 18)), "side_ppo", "side_countdown"]
+NAMES = [*(f"lesson{n:02d}" for n in (*range(1, 12), 14, 15, 16, 17, 18)), "side_ppo", "side_countdown"]
 LESSONS = [import_module(f"grpo_lessons.check.{name}") for name in NAMES]
 EXERCISES = {e.name: e for lesson in LESSONS for e in vars(lesson).values() if isinstance(e, Exercise)}
 WRONG = [(name, i) for name, exercise in EXERCISES.items() for i in range(len(exercise.wrong))]
@@ -281,7 +281,33 @@ def sentence_in_other_words(facts):
     )
 
 
+def mean_by_counting(sums, counts):
+    total = tokens = 0
+    for s, c in zip(sums, counts, strict=True):
+        total, tokens = total + s, tokens + c
+    return total / tokens
+
+
+def groups_split_by_dealing(prompts, group_size, processes):
+    rows = [group for group in range(prompts) for _ in range(group_size)]
+    share = len(rows) // processes
+    homes = {group: set() for group in rows}
+    for place, group in enumerate(rows):
+        homes[group].add(place // share)
+    return [group for group, home in homes.items() if len(home) > 1]
+
+
+def states_in_words(billions, gpus, sharding):
+    n = billions
+    if sharding == "ddp":
+        return 16 * n
+    return 2 * n + 14 * n / gpus if sharding == "zero2" else 16 * n / gpus
+
+
 ANOTHER_HAND = {
+    "17.whole_mean": mean_by_counting,
+    "17.split_groups": groups_split_by_dealing,
+    "17.training_states": states_in_words,
     "18.dead_share": dead_share_by_drawing,
     "18.budget": budget_by_trying,
     "18.own_task": lambda: get_task("addition"),
