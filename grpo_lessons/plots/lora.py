@@ -98,19 +98,23 @@ def memory_bars(estimates: dict[str, object], cards=(8, 12, 24)):
     estimates: name -> MemoryEstimate. cards: sizes in GiB. Returns a Figure.
     """
     fig, ax = new_axes(size=(9, 1.5 + 0.6 * len(estimates)))
-    for y, estimate in enumerate(estimates.values()):
-        left = 0.0
-        for (name, ink, _, _), size in zip(BAR_PARTS, bar_sizes(estimate).values(), strict=True):
-            ax.barh(y, size / 2**30, left=left, color=ink, height=0.6, label=name if y == 0 else None)
-            left += size / 2**30
-        ax.text(left + 0.2, y, f"{left:.1f}", va="center", fontsize=9, color=INK)
+    bars = {name: bar_sizes(estimate) for name, estimate in estimates.items()}
+    left = [0.0] * len(bars)
+    for part, ink, _, _ in BAR_PARTS:
+        sizes = [sizes[part] / 2**30 for sizes in bars.values()]
+        if any(sizes):
+            ax.barh(range(len(bars)), sizes, left=left, color=ink, height=0.6, label=part)
+        left = [a + b for a, b in zip(left, sizes, strict=True)]
+    for y, total in enumerate(left):
+        ax.text(total + 0.2, y, f"{total:.1f}", va="center", fontsize=9, color=INK)
     for card in cards:
         ax.axvline(card, color=INK, linewidth=0.9, linestyle=":")
-        ax.text(card, -0.62, f"{card} GB card", fontsize=9, ha="center", color=INK)
-    ax.set(xlabel="memory at the peak (GiB)", ylim=(len(estimates) - 0.5, -0.8))
-    ax.set_yticks(range(len(estimates)), list(estimates))
+        around = {"facecolor": "white", "edgecolor": "none", "pad": 1}
+        ax.text(card, -0.62, f"{card} GB card", fontsize=9, ha="center", color=INK, bbox=around)
+    ax.set(xlabel="memory at the peak (GiB)", ylim=(len(bars) - 0.5, -0.8))
+    ax.set_yticks(range(len(bars)), list(bars))
     ax.grid(axis="y", visible=False)
-    ax.figure.legend(frameon=False, fontsize=9, ncols=3, loc="outside upper center")
+    fig.legend(frameon=False, fontsize=9, ncols=3, loc="outside upper center")
     return fig
 
 
