@@ -32,8 +32,18 @@ def test_the_shipped_table_is_what_the_recorded_runs_say():
 def test_every_claim_names_its_source_and_has_a_known_verdict():
     known = {"reproduced", "not seen", "contradicted", "exact", "cannot be tested here"}
     for row in claims.load_claims().itertuples():
-        assert "arXiv" in row.source
+        assert "arXiv" in row.source or "https://" in row.source
         assert row.verdict in known
+
+
+def test_parity_is_judged_against_the_margin():
+    results = pd.DataFrame(
+        {"label": ["a", "b", "c"], "setting": "s", "seed": 0, "n": 10_000, "accuracy": [0.90, 0.92, 0.50]}
+    )
+    study = Recorded({}, None, results)
+    assert claims.parity_claim(study, "a", "b", "s")[1] == "reproduced"  # 2 points below, 5 are allowed
+    assert claims.parity_claim(study, "a", "b", "s", margin=0.0)[1] == "contradicted"
+    assert claims.parity_claim(study, "c", "a", "s")[1] == "contradicted"
 
 
 def test_a_curve_is_judged_by_students_t_over_the_seeds():
