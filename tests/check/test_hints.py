@@ -16,7 +16,7 @@ from grpo_lessons.quantization import NF4_LEVELS
 from grpo_lessons.tasks import get_task
 from grpo_lessons.tasks.countdown import reachable
 
-NAMES = [*(f"lesson{n:02d}" for n in (*range(1, 12), 14, 15, 16, 17, 18)), "side_ppo", "side_countdown"]
+NAMES = [*(f"lesson{n:02d}" for n in range(1, 19)), "side_ppo", "side_countdown"]
 LESSONS = [import_module(f"grpo_lessons.check.{name}") for name in NAMES]
 EXERCISES = {e.name: e for lesson in LESSONS for e in vars(lesson).values() if isinstance(e, Exercise)}
 WRONG = [(name, i) for name, exercise in EXERCISES.items() for i in range(len(exercise.wrong))]
@@ -207,6 +207,22 @@ def opinion_by_signs(reward, held_out, noise):
     return {1: "learns", 0: "memorised", -1: "hacked"}[sign(held_out)] if sign(reward) == 1 else "no gain"
 
 
+def dead_groups_by_listing(right, samples, group_size):
+    shares = []
+    for count in right:
+        groups = list(combinations([1] * count + [0] * (samples - count), group_size))
+        shares.append(sum(len(set(group)) == 1 for group in groups) / len(groups))
+    return sum(shares) / len(shares)
+
+
+def sampling_floor_in_a_loop(weight_bytes, bandwidth, lengths, at_once):
+    seconds, waiting = 0.0, list(lengths)
+    while waiting:
+        now, waiting = waiting[:at_once], waiting[at_once:]
+        seconds += max(now) * weight_bytes / bandwidth
+    return seconds
+
+
 def table_world_by_world(kind, a, b):
     rows = [(a >> w & 1, b >> w & 1) for w in range(4)]
     true = {"and": min, "or": max, "if": lambda pair: pair[0] <= pair[1], "iff": lambda pair: pair[0] == pair[1]}[kind]
@@ -350,6 +366,13 @@ ANOTHER_HAND = {
     "10.dead_share": lambda rewards: sum(len(set(row.tolist())) == 1 for row in rewards) / len(rewards),
     "10.group_size": group_size_by_complement,
     "10.second_opinion": opinion_by_signs,
+    "12.dead_groups": dead_groups_by_listing,
+    "12.group_size": lambda dead, limit: next((size for size in sorted(dead) if dead[size] < limit), None),
+    "12.sampling_floor": sampling_floor_in_a_loop,
+    "13.unfair": lambda runs: sorted(
+        k for k in runs[0].keys() - {"method", "method_options", "seed"} if len({str(run[k]) for run in runs}) > 1
+    ),
+    "13.merged_weight": lambda W, A, B, alpha, rank, dtype: torch.addmm(W, B, A, alpha=alpha / rank).to(dtype),
     "14.truth_table": table_world_by_world,
     "14.consistent": lambda knights, truths: not any(k != t for k, t in zip(knights, truths, strict=True)),
     "14.same_puzzle": same_puzzle_by_edges,
