@@ -158,7 +158,7 @@ def real_model(name: str, card: Card) -> Setup:
     config = TrainConfig(
         steps=100,
         prompts_per_step=card.prompts_per_step,
-        minibatches=1,
+        minibatches=2,  # with one update a rollout GRPO and GMPO would be the same
         micro_batch=card.micro_batch,
         learning_rate=1e-5,
         warmup_steps=5,
