@@ -14,6 +14,7 @@ from grpo_lessons.runlog import RunLog
 from grpo_lessons.scoring import RewardError
 from grpo_lessons.tasks.addition import Addition
 from grpo_lessons.trainer import TrainingError, problems_of_step, train
+from grpo_lessons.verifiers import reward_function, score_batch, verify_integer
 
 
 def run(run_dir=None, policy=None, reward=alternating, resume=False, on_step=None, allow_changes=(), **changes):
@@ -58,6 +59,22 @@ def test_same_seed_writes_the_same_bytes_with_evaluation_on_or_off(tmp_path):
     first = metrics_bytes(tmp_path / "a")
     assert metrics_bytes(tmp_path / "b") == metrics_bytes(tmp_path / "c") == first
     assert metrics_bytes(tmp_path / "d") != first
+
+
+@pytest.mark.slow
+def test_the_number_of_verifier_processes_changes_no_byte(tmp_path):
+    reward = reward_function(verify_integer, expected="answer")
+
+    def scored_by(processes):
+        return lambda prompts, completions, **columns: score_batch(
+            reward, prompts, completions, processes=processes, **columns
+        )
+
+    for processes in (1, 2, 3):  # 48 completions are three messages
+        run(tmp_path / str(processes), reward=scored_by(processes), prompts_per_step=12)
+    first = metrics_bytes(tmp_path / "1")
+    assert first == metrics_bytes(tmp_path / "2") == metrics_bytes(tmp_path / "3")
+    assert first.count(b"\n") == 2
 
 
 def test_evaluation_before_during_and_after():
