@@ -19,7 +19,8 @@ class EvalReport:
     correct: (n, samples) bool, True where the task's verifier gave reward 1. accuracy: its mean.
     interval: 95 %; Wilson for one sample a problem, bootstrap over problems for more.
     pass_at: {k: unbiased pass@k} for k = 1, 2, 4, ... up to samples. reasons: verdict codes and how often.
-    truncated: share that hit the token limit. texts: completions, row i*samples + s.
+    truncated: share that hit the token limit. texts: completions, row i*samples + s. lengths, finished (n * samples,):
+    tokens of each completion with its end token, and whether it ended by itself, in the order of texts.
     """
 
     correct: np.ndarray
@@ -30,6 +31,8 @@ class EvalReport:
     truncated: float
     length: float
     texts: list[str] = field(repr=False)
+    lengths: np.ndarray = field(repr=False)
+    finished: np.ndarray = field(repr=False)
 
     def __str__(self) -> str:
         n, samples = self.correct.shape
@@ -60,7 +63,7 @@ def evaluate(
     problems = task.problems(split, n, seed)
     max_new_tokens = max_new_tokens or task.max_new_tokens
     at_once = max(1, batch // samples)
-    verdicts, texts, truncated, tokens = [], [], 0.0, 0.0
+    verdicts, texts, lengths, finished = [], [], [], []
     for start in range(0, len(problems), at_once):
         part = problems[start : start + at_once]
         rollouts = roll_out(
@@ -74,8 +77,8 @@ def evaluate(
         )
         verdicts += verify_all(task, rollouts.texts, rollouts.row_problems)
         texts += rollouts.texts
-        truncated += float((~rollouts.finished).sum())
-        tokens += float(rollouts.mask.sum())
+        lengths += rollouts.lengths.tolist()
+        finished += rollouts.finished.tolist()
     correct = np.array([v.reward >= 1.0 for v in verdicts]).reshape(len(problems), samples)
     return EvalReport(
         correct=correct,
@@ -83,9 +86,11 @@ def evaluate(
         interval=accuracy_interval(correct),
         pass_at={k: mean_pass_at_k(correct, k) for k in powers_of_two(samples)},
         reasons=dict(Counter(v.reason for v in verdicts).most_common()),
-        truncated=truncated / correct.size,
-        length=tokens / correct.size,
+        truncated=finished.count(False) / len(finished),
+        length=sum(lengths) / len(lengths),
         texts=texts,
+        lengths=np.array(lengths),
+        finished=np.array(finished),
     )
 
 

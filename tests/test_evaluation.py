@@ -88,6 +88,8 @@ def test_evaluation_counts_problems_samples_and_reasons():
     assert report.pass_at[4] == report.correct.any(1).mean()
     assert sum(report.reasons.values()) == 40
     assert report.reasons["correct"] == report.correct.sum()
+    assert report.lengths.shape == report.finished.shape == (40,)
+    assert report.length == report.lengths.mean() and report.truncated == 1 - report.finished.mean()
     again = evaluate(policy, Addition(), n=10, samples=4, seed=1, batch=16)
     assert again.texts == report.texts
 
