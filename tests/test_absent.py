@@ -1,0 +1,37 @@
+"""Without Unsloth, bitsandbytes, peft, trl, a GPU and a network the library can be imported.
+
+Left out are the modules that exist for TRL alone, integrations/trl*.py, which build on its classes, and the program of
+the sandbox, which is not imported.
+"""
+
+import subprocess
+import sys
+
+CODE = """
+import pkgutil, socket, sys
+from importlib import import_module
+
+for name in ("unsloth", "bitsandbytes", "peft", "trl", "datasets", "accelerate", "gguf", "vllm", "reasoning_gym"):
+    sys.modules[name] = None  # importing it raises ImportError
+
+def no_network(*args, **options):
+    raise OSError("no network")
+
+socket.socket.connect = socket.create_connection = no_network
+import torch
+torch.cuda.is_available = lambda: False
+
+import grpo_lessons
+names = [module.name for module in pkgutil.walk_packages(grpo_lessons.__path__, "grpo_lessons.")]
+apart = ("grpo_lessons.integrations.trl", "grpo_lessons.verifiers.sandbox.__main__")
+names = [name for name in names if not name.startswith(apart)]
+for name in names:
+    import_module(name)
+from grpo_lessons.policies import load_policy
+print(len(names) > 100, load_policy("nano").device)
+"""
+
+
+def test_every_module_can_be_imported_and_nano_loads():
+    done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, timeout=300)
+    assert done.stdout.split() == ["True", "cpu"], done.stderr[-1500:]
