@@ -36,7 +36,7 @@ REWARDS: dict[str, Callable | None] = {
     "all tests": None,  # the task's own verifier
     "share of tests": share_reward,
 }
-SETTINGS = TrainConfig(steps=40, prompts_per_step=32, group_size=8, learning_rate=3e-4)
+SETTINGS = TrainConfig(steps=40, prompts_per_step=16, group_size=8, learning_rate=3e-4)
 
 
 def study(seeds: Sequence[int] = (0, 1)) -> Study:

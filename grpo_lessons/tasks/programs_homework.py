@@ -1,8 +1,10 @@
 """A simulated pupil's programming homework, from which the policy `nano-programs` is raised.
 
-Some lines write the program straight away, some work it out ("5-2=3 3*3+2=11": the slope, then the straight line at
-the third point, to be compared with the example), some write a table of the examples instead of a function, some do
-not compile. The pupil's typical fault is to take every function for a straight line.
+Some lines write the program straight away, some work it out ("5-2=3 3*3=9 9+2=11": the slope, then the straight line
+at the third point, to be compared with the example), some write a table of the examples instead of a function, some do
+not compile. The pupil's typical fault is to take every function for a straight line. Half of the lines are about
+functions of the train split, half about larger ones that the task never asks, so that sums are practised, not
+remembered.
 `python -m grpo_lessons.tasks.pupils nano-programs` makes `data/nano-programs` again.
 """
 
@@ -12,6 +14,7 @@ import random
 import re
 from dataclasses import replace
 from functools import cache
+from itertools import product
 
 from grpo_lessons.verifiers.code import extract_code
 
@@ -22,20 +25,23 @@ STRATEGIES = ("no program", "table of the examples", "worked out", "program at o
 
 # How often each kind of line is written, how often a straight answer is right, and how often the third example is
 # looked at in a line that works the function out.
-SHARES = {"at once": 0.38, "worked": 0.26, "table": 0.20, "sloppy": 0.16}
-AT_ONCE_RIGHT, THIRD_EXAMPLE_CHECKED = 0.45, 0.4
+SHARES = {"at once": 0.30, "worked": 0.36, "table": 0.20, "sloppy": 0.14}
+AT_ONCE_RIGHT, THIRD_EXAMPLE_CHECKED = 0.5, 0.45
 
 Messages = list[dict[str, str]]
 
 
 @cache
-def _train_functions() -> tuple[Function, ...]:
-    return tuple(split_functions("train"))
+def homework_functions() -> tuple[tuple[Function, ...], tuple[Function, ...]]:
+    """Those of the train split, and 420 with b from 21 to 50, which are in no split."""
+    sizes = ((1, 9), (2, 5))
+    larger = (Function(d, a, b) for d, most in sizes for a, b in product(range(1, most + 1), range(21, 51)))
+    return tuple(split_functions("train")), tuple(larger)
 
 
 def programs_homework(rng: random.Random) -> tuple[Messages, str]:
-    """One line for a function of the train split, in the compact form: (chat messages, completion)."""
-    function, third = rng.choice(_train_functions()), rng.choice(THIRD_POINTS)
+    """One line, in the compact form: (chat messages, completion)."""
+    function, third = rng.choice(rng.choice(homework_functions())), rng.choice(THIRD_POINTS)
     kind = rng.choices(list(SHARES), list(SHARES.values()))[0]
     problem = Programs("compact").problem(function, third)
     return problem.prompt, _LINES[kind](function, third, rng)
@@ -60,8 +66,8 @@ def _at_once(function: Function, third: int, rng: random.Random) -> str:
 
 def _worked(function: Function, third: int, rng: random.Random) -> str:
     """The slope, the straight line at the third point, and, if that is compared with the example, the right degree."""
-    line = replace(function, degree=1)
-    steps = f"{function(1)}-{function(0)}={function.a} {function.a}*{third}+{function.b}={line(third)}"
+    a, b, line = function.a, function.b, replace(function, degree=1)
+    steps = f"{function(1)}-{b}={a} {a}*{third}={a * third} {a * third}+{b}={line(third)}"
     return f"{steps} {_program(function if rng.random() < THIRD_EXAMPLE_CHECKED else line)}"
 
 

@@ -1,4 +1,5 @@
 import random
+import re
 
 import pytest
 
@@ -11,7 +12,7 @@ from grpo_lessons.tasks.programs import (
     split_functions,
     visible_suite_reward,
 )
-from grpo_lessons.tasks.programs_homework import STRATEGIES, programs_homework, strategy
+from grpo_lessons.tasks.programs_homework import STRATEGIES, homework_functions, programs_homework, strategy
 
 TASK = Programs("compact")
 LINE = TASK.problem(Function(1, 3, 2), third=3)  # 2, 5, 11
@@ -120,10 +121,25 @@ def test_strategies_are_told_apart():
 
 def test_homework_is_flawed_but_not_hopeless():
     rng = random.Random(0)
-    seen = {p.prompt[0]["content"]: p for p in TASK.problems("train", 828, seed=0)}
+    asked = [TASK.problem(f, third) for part in homework_functions() for f in part for third in (2, 3, 4, 5)]
+    seen = {p.prompt[0]["content"]: p for p in asked}
     lines = [programs_homework(rng) for _ in range(300)]
     problems = [seen[prompt[0]["content"]] for prompt, _ in lines]
     completions = [line for _, line in lines]
     share = sum(v.reward for v in TASK.verify_batch(completions, problems)) / len(lines)
     assert 0.25 < share < 0.5
     assert {strategy(line, p) for line, p in zip(completions, problems, strict=True)} == set(STRATEGIES)
+
+
+def test_no_function_of_dev_or_held_out_is_in_the_homework():
+    kept_apart = {*split_functions("dev"), *split_functions("held_out")}
+    assert not kept_apart & {f for part in homework_functions() for f in part}
+
+
+def test_worked_lines_compute_the_straight_line_at_the_third_point():
+    rng = random.Random(1)
+    worked = [line for _, line in (programs_homework(rng) for _ in range(200)) if re.match(r"\d+-", line)]
+    assert len(worked) > 40
+    for line in worked:
+        for sum_, value in re.findall(r"(\d+[-*+]\d+)=(\d+)", line):
+            assert eval(sum_) == int(value)
