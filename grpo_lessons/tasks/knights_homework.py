@@ -113,8 +113,7 @@ def strategy(completion: str, problem: Problem) -> str:
     """
     if extract_answer(completion) is None:
         return "bad format"
-    people = len(problem.data["names"])
-    written = re.findall(rf"([-+]{{{people}}})([ft]{{{people}}})", completion)
+    written = _written(completion, problem)
     if not written:
         return "guess"
     world, truths = written[-1]
@@ -122,3 +121,20 @@ def strategy(completion: str, problem: Problem) -> str:
     if all(matches):
         return "checked every speaker"
     return "first speaker only" if matches[0] and set(truths) != {"t"} else "forgot that knaves lie"
+
+
+def _written(completion: str, problem: Problem) -> list[tuple[str, str]]:
+    """The worlds of a completion with their truths, such as [("++", "tf"), ("-+", "ft")]."""
+    people = len(problem.data["names"])
+    return re.findall(rf"([-+]{{{people}}})([ft]{{{people}}})", completion)
+
+
+def written_truths(completion: str, problem: Problem) -> tuple[int, int]:
+    """(how many of the truths that a completion writes down are right, how many it writes down)."""
+    right = total = 0
+    for signs, letters in _written(completion, problem):
+        world = tuple(sign == "+" for sign in signs)
+        truths = [holds(statement, world) for statement in problem.data["statements"]]
+        right += sum(truth == (letter == "t") for truth, letter in zip(truths, letters, strict=True))
+        total += len(truths)
+    return right, total

@@ -1,6 +1,6 @@
 import random
 
-from grpo_lessons.tasks.knights_homework import STRATEGIES, checked_worlds, knights_homework, strategy
+from grpo_lessons.tasks.knights_homework import STRATEGIES, checked_worlds, knights_homework, strategy, written_truths
 from grpo_lessons.tasks.knights_knaves import KnightsKnaves
 from grpo_lessons.tasks.knights_logic import Puzzle
 
@@ -26,6 +26,13 @@ def test_strategies_are_told_apart():
     assert strategy(f"++ff +-tt {answer}", problem) == "forgot that knaves lie"
     assert strategy(f"++tf {answer}", problem) == "first speaker only"
     assert strategy(f"++ff +-tf {answer} sure", problem) == "bad format"
+
+
+def test_written_truths_are_compared_with_the_statements():
+    problem = KnightsKnaves(2, "compact").problem(PUZZLE, random.Random(0))
+    assert written_truths("++ff +-tf <answer>A knight, B knave</answer>", problem) == (4, 4)
+    assert written_truths("++tf +-tf", problem) == (3, 4)  # in ++, A's "B is a knave" is false
+    assert written_truths("<answer>A knight, B knave</answer>", problem) == (0, 0)
 
 
 def test_homework_is_flawed_but_not_hopeless():
