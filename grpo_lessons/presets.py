@@ -129,7 +129,7 @@ def choose(policy: str | None = None, *, card_gib: int = 8, task: str | None = N
 def nano() -> Setup:
     """The pupil: sums of two digits, which its homework had, and of three, which it never met."""
     levels = {f"{digits} digits": get_task("addition", digits=digits) for digits in (2, 3)}
-    config = TrainConfig(steps=30, prompts_per_step=32, group_size=8, minibatches=4, learning_rate=2e-3)
+    config = TrainConfig(steps=20, prompts_per_step=32, group_size=8, minibatches=4, learning_rate=2e-3)
     return Setup("nano", levels, config, LoraSpec(rank=8, alpha=16), n=400, survey_n=60)
 
 

@@ -82,6 +82,7 @@ def read(gguf: Path):
     place = {"pretrained_model_name_or_path": str(gguf.parent), "gguf_file": gguf.name}
     tokenizer = AutoTokenizer.from_pretrained(**place)
     tokenizer.eos_token = tokenizer.pad_token = END
+    tokenizer.clean_up_tokenization_spaces = False  # True is ignored for such a tokenizer, with a warning
     packed = AutoModelForCausalLM.from_pretrained(**place, dtype=torch.float32)
     config = packed.config
     del config.quantization_config  # or transformers would refuse to save it

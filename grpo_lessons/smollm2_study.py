@@ -1,10 +1,11 @@
-"""A recorded study: GRPO with LoRA teaches SmolLM2-135M the answer format and small sums on a laptop CPU.
+"""A recorded study: GRPO with LoRA teaches SmolLM2-135M to give small sums in the answer format, on a laptop CPU.
 
     python -m grpo_lessons.smollm2_study          writes data/recorded/smollm2/ (the files that `studies` describes)
 
 Two runs. "bare" asks the question and nothing else: no completion holds an answer block, all rewards are equal, every
 group is dead, nothing can be learned. "shown" puts two worked examples before the question and pays 0.2 for the layout;
 from there GRPO goes on. Accuracy is the strict verdict on sums of pairs that were never trained on, without the bonus.
+The settings were fixed after one trial of three steps; a step of "shown" takes about half a CPU minute on one core.
 """
 
 from __future__ import annotations
@@ -26,15 +27,14 @@ from .verifiers import verify_integer
 
 QUESTION = "Can GRPO teach a 135 M parameter language model on a laptop, and what does it need to begin?"
 SHOWN = TrainConfig(
-    steps=60,
-    prompts_per_step=8,
+    steps=10,
+    prompts_per_step=6,
     group_size=8,
     minibatches=2,
     learning_rate=5e-4,
-    warmup_steps=3,
     max_new_tokens=16,
 )
-BARE = TrainConfig(steps=3, prompts_per_step=4, group_size=8, minibatches=1, learning_rate=5e-4, max_new_tokens=24)
+BARE = TrainConfig(steps=1, prompts_per_step=4, group_size=8, minibatches=1, learning_rate=5e-4, max_new_tokens=24)
 RANK = 16
 
 
@@ -69,11 +69,10 @@ def train_one(run: Run, policy_name: str, n: int, samples: int) -> dict[str, Any
     log = train(policy, run.task, run.config, reward=run.reward, on_step=show_progress)
     seconds, cpu_seconds = time.perf_counter() - begin, time.process_time() - cpu
     after = evaluate(policy, run.task, n=n, samples=samples)
-    greedy = evaluate(policy, run.task, n=n, temperature=0)
     keys = {"run": f"{run.label}|small sums|{run.config.seed}", "label": run.label, "setting": "small sums"}
     keys["seed"] = run.config.seed
     result = {**keys, "policy": policy_name, "source": Path(policy.source).name, "n": n, "samples": samples}
-    for name, report in (("before", before), ("after", after), ("greedy", greedy)):
+    for name, report in (("before", before), ("after", after)):
         low, high = report.interval
         result |= {f"accuracy_{name}": report.accuracy, f"low_{name}": low, f"high_{name}": high}
     result |= {"steps": run.config.steps, "seconds": round(seconds), "cpu_seconds": round(cpu_seconds)}
@@ -91,7 +90,7 @@ def show_progress(log) -> None:
         print(f"step {row['step']:3}  reward {row['reward_mean']:.2f}  right {row['accuracy']:.0%}", file=sys.stderr)
 
 
-def record(folder: Path, policy_name: str = "smollm2", n: int = 60, samples: int = 4) -> Path:
+def record(folder: Path, policy_name: str = "smollm2", n: int = 30, samples: int = 2) -> Path:
     """Run the study and write about.json, curves.csv and results.csv into a folder."""
     import pandas as pd
 

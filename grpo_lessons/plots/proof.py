@@ -24,22 +24,24 @@ def predicted_dead_groups(table, *, limit: float = 0.5):
     return fig
 
 
-STUDY_LABELS = {"bare": ("question alone", VERMILLION), "shown": ("after two examples", PALETTE[0])}
+STUDY_LABELS = {"bare": ("question alone", VERMILLION), "shown": ("two examples", PALETTE[0])}
 
 
 def smollm2_study(study):
-    """The recorded SmolLM2 study: right answers while training, and held-out accuracy before and after.
+    """The recorded SmolLM2 study: answer blocks and right answers while training, held-out accuracy before and after.
 
-    What to see: without a reward to begin with nothing moves; with two examples shown the line rises, and the two
-    intervals on the right are apart.
+    What to see: without a reward to begin with nothing moves. After two examples the layout (dashed) comes first, and
+    the right answers with it; on the right the two intervals are apart.
 
     study: `load_recorded("smollm2")`. Returns a Figure.
     """
-    fig, axes = new_grid(1, 2, size=(9.5, 3.6))
+    fig, axes = new_grid(1, 2, size=(10.5, 3.8))
     curve, ends = axes[0]
     for y, (label, (name, ink)) in enumerate(STUDY_LABELS.items()):
         run = study.curves[study.curves["label"] == label]
-        curve.plot(run["step"], run["accuracy"], marker="o", markersize=3, color=ink, label=name)
+        block = 1 - run["reason_no_answer"]
+        curve.plot(run["step"], block, marker="o", markersize=3, linestyle="--", color=ink, label=f"{name}: a block")
+        curve.plot(run["step"], run["accuracy"], marker="o", markersize=3, color=ink, label=f"{name}: right")
         row = study.results.set_index("label").loc[label]
         for when, face, shift in (("before", "white", -0.15), ("after", ink, 0.15)):
             ends.plot([row[f"low_{when}"], row[f"high_{when}"]], [y + shift] * 2, color=ink, linewidth=1.2)
@@ -47,7 +49,7 @@ def smollm2_study(study):
             ends.annotate(
                 when, (row[f"high_{when}"], y + shift), (6, 0), textcoords="offset points", va="center", size=9
             )
-    curve.set(xlabel="step", ylabel="completions right (share)", ylim=(-0.03, 1.03))
+    curve.set(xlabel="step", ylabel="completions (share)", ylim=(-0.03, 1.03))
     label_lines(curve)
     ends.set(xlim=(-0.03, 1.15), ylim=(1.5, -0.5), xlabel="held-out accuracy (share right, 95 % interval)")
     ends.set_yticks([0, 1], [name for name, _ in STUDY_LABELS.values()])

@@ -12,7 +12,14 @@ TABLE = pd.DataFrame(
         {"level": "hard", "pass_rate": 0.0, "dead_4": 1.0, "dead_8": 1.0},
     ]
 )
-CURVES = pd.DataFrame({"label": ["bare", "shown", "shown"], "step": [1, 1, 2], "accuracy": [0.0, 0.1, 0.6]})
+CURVES = pd.DataFrame(
+    {
+        "label": ["bare", "shown", "shown"],
+        "step": [1, 1, 2],
+        "accuracy": [0.0, 0.1, 0.6],
+        "reason_no_answer": [1.0, 0.75, 0.25],
+    }
+)
 RESULTS = pd.DataFrame(
     [
         {"label": label, "accuracy_before": 0.1, "low_before": 0.0, "high_before": 0.2, "accuracy_after": after}
@@ -37,7 +44,9 @@ def test_each_level_has_a_line_over_the_group_sizes_and_the_limit_one_of_its_own
 
 def test_the_study_is_drawn_as_two_curves_and_as_before_and_after():
     curve, ends = plots.smollm2_study(SimpleNamespace(curves=CURVES, results=RESULTS)).axes
-    assert [list(line.get_ydata()) for line in curve.get_lines()] == [[0.0], [0.1, 0.6]]
-    assert texts(curve) == ["question alone", "after two examples"]
+    assert [list(line.get_ydata()) for line in curve.get_lines()] == [[0.0], [0.0], [0.25, 0.75], [0.1, 0.6]]
+    assert sorted(texts(curve)) == [
+        f"{who}: {what}" for who in ("question alone", "two examples") for what in ("a block", "right")
+    ]
     assert texts(ends) == ["before", "after"] * 2
     assert curve.get_ylim() == (-0.03, 1.03) and ends.get_xlabel() and curve.get_xlabel()
