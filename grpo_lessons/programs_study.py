@@ -40,13 +40,13 @@ SETTINGS = TrainConfig(steps=40, prompts_per_step=16, group_size=8, learning_rat
 
 
 def study(seeds: Sequence[int] = (0, 1)) -> Study:
-    """The study's runs: every reward under GRPO, and the full suite under GRPO-SG too, seed by seed."""
+    """The study's runs: every reward under GRPO, then the full suite under GRPO-SG, each with every seed."""
     plain, weighted = ("grpo", {}), ("grpo_sg", sg_options(data_dir() / PUPIL))
     kinds = [*((label, plain) for label in REWARDS), ("all tests", weighted)]
     variants = [
         Variant(label, method, replace(SETTINGS, method=method, method_options=options, seed=seed))
-        for seed in seeds
         for label, (method, options) in kinds
+        for seed in seeds
     ]
     return Study("What does a policy learn from shown tests, from hidden ones, and from partial credit?", variants)
 
