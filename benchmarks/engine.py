@@ -1,33 +1,35 @@
-"""Ours against TRL's GRPOTrainer and a naive loop: the same work, side by side, seed by seed in one run.
+"""Ours against TRL's GRPOTrainer: the same work, side by side, seed by seed in one run.
 
-    python -m benchmarks.engine [--seeds 3] [--steps 60] [--every 10] [--threads 2] [--loops ours,trl,naive]
+    python -m benchmarks.engine [--work nano] [--seeds 3] [--steps 40] [--every 5] [--n 500] [--loops ours,trl]
 
-Time stops while a checkpoint is evaluated on held-out sums. Wall time is what a reader waits for; processor time
-(all threads of the process) also compares on a machine that others use. The arithmetic limit is the number of
-floating-point operations of our run, counted, at the rate of a large float32 matrix product measured here.
-Prints tables and writes them to benchmarks/results/engine.md and .json.
+--work smollm2 takes SmolLM2-135M with LoRA in bfloat16 and short answers. --loops may add `naive` (see loops.py).
+Processor time (all threads of the process) is what compares on a machine that others use; wall time stands beside it.
+Time stops while a checkpoint is evaluated on held-out problems. The arithmetic limit is the number of floating-point
+operations of our run, counted, at the rate of a large matrix product in the same number format, measured here.
+Prints tables and writes them to benchmarks/results/engine_WORK.md; what was measured to engine_WORK.json.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
-from statistics import mean
+from statistics import median
 
 import torch
 from torch.utils.flop_counter import FlopCounterMode, sdpa_flop_count
 
 from benchmarks import loops
-from grpo_lessons.evaluation import evaluate, wilson_interval
+from benchmarks.engine_report import report
+from grpo_lessons.evaluation import evaluate
 from grpo_lessons.machine import describe_machine
-from grpo_lessons.policies import load_policy
-from grpo_lessons.tasks import get_task
 
 RESULTS = Path(__file__).parent / "results"
-GOAL = 0.95
+WORKS = {"nano": loops.NANO, "smollm2": loops.SMOLLM2}
 # The counter of PyTorch does not know attention on CPU: two products in forward, five in backward.
 ATTENTION_OPERATIONS = {
     torch.ops.aten._scaled_dot_product_flash_attention_for_cpu: lambda q, k, v, *_, **__: sdpa_flop_count(q, k, v),
@@ -37,23 +39,25 @@ ATTENTION_OPERATIONS = {
 }
 
 
-def run(name: str, seed: int, args) -> dict:
-    """One loop with one seed: seconds, and held-out accuracy by checkpoint."""
-    policy, task = load_policy("nano", device="cpu"), get_task("addition")
-    curve, clock = [], Counter()
+def run(name: str, work: loops.Work, seed: int, args) -> dict:
+    """One loop with one seed: seconds, and held-out accuracy by checkpoint (n = 0: none)."""
+    policy, curve, clock = work.load(), [], Counter()
 
     def checkpoint(done: int) -> None:
-        if done == 0 or (done % args.every and done != args.steps):
+        if not args.n or done == 0 or (done % args.every and done != args.steps):
             return
         wall, cpu = time.perf_counter(), time.process_time()
-        spent = wall - clock["start"] - clock["pause"]
-        report = evaluate(policy, task, n=args.n, seed=seed)
-        curve.append({"rollouts": done, "seconds": spent, "correct": int(report.correct.sum())})
+        spent = {
+            "wall": wall - clock["start"] - clock["pause"],
+            "cpu": cpu - clock["cpu_start"] - clock["cpu_pause"],
+        }
+        correct = int(evaluate(policy, work.task, n=args.n, seed=seed).correct.sum())
+        curve.append({"rollouts": done, **spent, "correct": correct})
         clock["pause"] += time.perf_counter() - wall
         clock["cpu_pause"] += time.process_time() - cpu
 
     clock.update(start=time.perf_counter(), cpu_start=time.process_time())
-    phases = getattr(loops, name)(policy, task, args.steps, seed, checkpoint)
+    phases = getattr(loops, name)(work, policy, args.steps, seed, checkpoint)
     return {
         "loop": name,
         "seed": seed,
@@ -61,88 +65,63 @@ def run(name: str, seed: int, args) -> dict:
         "cpu": time.process_time() - clock["cpu_start"] - clock["cpu_pause"],
         "phases": dict(phases),
         "curve": curve,
+        "matmul_rate": matmul_rate(getattr(torch, work.dtype)),
     }
 
 
-def counted_operations(args) -> int:
-    """Floating-point operations of our run with seed 0: matrix products and attention, forward and backward."""
+def counted_operations(work: loops.Work, steps: int) -> int:
+    """Floating-point operations of our run with seed 0: matrix products and attention, forward and backward.
+
+    Counted in float32, whose operations are as many and, on most processors, quicker.
+    """
+    work = replace(work, dtype="float32")
     with FlopCounterMode(display=False, custom_mapping=ATTENTION_OPERATIONS) as counter:
-        loops.ours(load_policy("nano", device="cpu"), get_task("addition"), args.steps, 0, lambda done: None)
+        loops.ours(work, work.load(), steps, 0, lambda done: None)
     return counter.get_total_flops()
 
 
-def matmul_rate(n: int = 1024, repeats: int = 20) -> float:
-    """Operations a processor second of a float32 product of two (n, n) matrices."""
-    a, b = torch.randn(n, n), torch.randn(n, n)
+def matmul_rate(dtype: torch.dtype, n: int = 1024, repeats: int = 7) -> float:
+    """Operations a processor second of a product of two (n, n) matrices, median."""
+    a, b = torch.randn(n, n).to(dtype), torch.randn(n, n).to(dtype)
     a @ b
-    begin = time.process_time()
+    times = []
     for _ in range(repeats):
-        a @ b
-    return repeats * 2 * n**3 / (time.process_time() - begin)
-
-
-def summary(results: list[dict], limit: float, args) -> str:
-    lines = [
-        "| loop | wall s | processor s | wall / TRL | processor / TRL | sample | score | update | other |",
-        "|---|---|---|---|---|---|---|---|---|",
-    ]
-    total = {n: {k: mean(r[k] for r in results if r["loop"] == n) for k in ("wall", "cpu")} for n in args.loops}
-    for name in args.loops:
-        mine = [r for r in results if r["loop"] == name]
-        share = {p: mean(r["phases"][p] / r["wall"] for r in mine) for p in ("sample", "score", "update")}
-        against = total.get("trl", {})
-        ratios = [f"{total[name][k] / against[k]:.2f}" if against else "-" for k in ("wall", "cpu")]
-        lines.append(
-            f"| {name} | {total[name]['wall']:.1f} | {total[name]['cpu']:.1f} | {' | '.join(ratios)} | "
-            + " | ".join(f"{share[p]:.0%}" for p in ("sample", "score", "update"))
-            + f" | {1 - sum(share.values()):.0%} |"
-        )
-    lines += [f"| arithmetic of ours | | {limit:.1f} | | | | | | |", "", *curves(results, args)]
-    return "\n".join(lines)
-
-
-def curves(results: list[dict], args) -> list[str]:
-    """Held-out accuracy of all seeds together at each checkpoint, and the time to reach the goal."""
-    seeds = sum(r["loop"] == args.loops[0] for r in results)
-    lines = ["| rollouts | " + " | ".join(args.loops) + " |", "|---|" + "---|" * len(args.loops)]
-    for i, point in enumerate(results[0]["curve"]):
-        cells = []
-        for name in args.loops:
-            correct = sum(r["curve"][i]["correct"] for r in results if r["loop"] == name)
-            low, high = wilson_interval(correct, args.n * seeds)
-            cells.append(f"{correct / args.n / seeds:.1%} [{low:.1%}, {high:.1%}]")
-        lines.append(f"| {point['rollouts']} | " + " | ".join(cells) + " |")
-    lines += ["", f"Seconds to {GOAL:.0%} held-out accuracy, by seed:", ""]
-    for name in args.loops:
-        times = []
-        for r in (r for r in results if r["loop"] == name):
-            reached = [p["seconds"] for p in r["curve"] if p["correct"] >= GOAL * args.n]
-            times.append(f"{reached[0]:.1f}" if reached else f"not within {args.steps} rollouts")
-        lines.append(f"- {name}: {', '.join(times)}")
-    return lines
+        begin = time.process_time()
+        for _ in range(3):
+            a @ b
+        times.append((time.process_time() - begin) / 3)
+    return 2 * n**3 / median(times)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--work", choices=WORKS, default="nano")
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--steps", type=int, default=60)
-    parser.add_argument("--every", type=int, default=10, help="rollouts between evaluations")
-    parser.add_argument("--n", type=int, default=500, help="held-out sums of an evaluation")
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--loops", type=lambda text: text.split(","), default=["ours", "trl", "naive"])
+    parser.add_argument("--steps", type=int, default=40, help="rollouts")
+    parser.add_argument("--every", type=int, default=5, help="rollouts between evaluations")
+    parser.add_argument("--n", type=int, default=500, help="held-out problems of an evaluation, 0 for none")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--loops", type=lambda text: text.split(","), default=["ours", "trl"])
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
-    results = [run(name, seed, args) for seed in range(args.seeds) for name in args.loops]
-    limit = counted_operations(args) / matmul_rate()
-    machine = describe_machine()
-    title = (
-        f"nano, addition, {args.steps} rollouts of 32 x 8, {args.seeds} seeds, {args.threads} threads. "
-        f"{machine['hardware']}, torch {machine['torch']}, {machine['date']}.\n\n"
-    )
-    text = "# Ours, TRL and a naive loop on the same work\n\n" + title + summary(results, limit, args) + "\n"
+    work = WORKS[args.work]
+    record = {
+        "work": args.work,
+        "machine": describe_machine(),
+        **{k: getattr(args, k) for k in ("steps", "n", "loops")},
+    }
+    record |= {"results": [], "operations": counted_operations(work, args.steps)}
     RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "engine.md").write_text(text, encoding="utf-8")
-    (RESULTS / "engine.json").write_text(json.dumps({"machine": machine, "results": results}, indent=1))
+    for name in args.loops:  # a first rollout of the small model pays for imports and is not counted
+        getattr(loops, name)(loops.NANO, loops.NANO.load(), 1, 0, lambda done: None)
+    for seed in range(args.seeds):
+        for name in args.loops:
+            record["results"].append(run(name, work, seed, args))
+            print(name, seed, {k: round(record["results"][-1][k], 1) for k in ("cpu", "wall")}, flush=True)
+    record["load"] = os.getloadavg()[1] if hasattr(os, "getloadavg") else None
+    (RESULTS / f"engine_{args.work}.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    text = report(record)
+    (RESULTS / f"engine_{args.work}.md").write_text(text, encoding="utf-8")
     print(text)
 
 

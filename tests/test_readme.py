@@ -1,8 +1,10 @@
 """The README quotes what was recorded, names files that exist, and commands that the command line has."""
 
+import json
 import re
 from pathlib import Path
 
+from benchmarks.engine_report import curves, times
 from grpo_lessons.cli import app
 from grpo_lessons.pooled import markdown
 from grpo_lessons.studies import load_recorded
@@ -21,6 +23,21 @@ def test_every_seed_of_every_method_reaches_95_percent_on_held_out_sums():
     assert study.results.groupby("label").size().to_dict() == {"grpo": 5, "gmpo": 5, "grpo_sg": 5}
     assert study.results["accuracy"].min() >= 0.95
     assert study.results["accuracy_before"].max() <= 0.55
+
+
+def test_the_engines_table_is_the_measured_one_with_its_machine_and_date():
+    record = json.loads((ROOT / "benchmarks" / "results" / "engine_nano.json").read_text(encoding="utf-8"))
+    section = README.split("## How fast")[1].split("## ")[0]
+    table = section.split("<!-- engine: begin -->")[1].split("<!-- engine: end -->")[0]
+    assert table.strip().split("\n") == times(record)[:5]
+    assert record["machine"]["hardware"] in section and record["machine"]["date"] in section
+
+
+def test_where_the_readme_says_that_the_engines_curves_agree_they_do():
+    record = json.loads((ROOT / "benchmarks" / "results" / "engine_nano.json").read_text(encoding="utf-8"))
+    rows = [line for line in curves(record) if re.match(r"\| \d", line)]
+    assert len(rows) == 8 and all(row.endswith("| yes |") for row in rows)
+    assert len({r["seed"] for r in record["results"]}) == 3 and record["steps"] == 40
 
 
 def test_links_lead_somewhere():
