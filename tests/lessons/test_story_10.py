@@ -19,6 +19,22 @@ def early(log, column):
     return log.table[column].head(13).mean()
 
 
+def test_each_patient_differs_from_the_healthy_run_in_one_setting_the_hacked_one_in_none(runs):
+    usual = runs["run_d"].header["config"]
+    changed = {name: {k for k, v in log.header["config"].items() if v != usual[k]} for name, log in runs.items()}
+    assert changed == {
+        "run_a": {"train_problems"},
+        "run_b": {"temperature"},
+        "run_c": {"learning_rate"},
+        "run_d": set(),
+        "run_e": {"max_new_tokens"},
+        "run_f": set(),
+        "run_g": {"learning_rate"},
+    }
+    fewer = [name for name, log in runs.items() if log.header["trainable_parameters"] < 358_656]
+    assert fewer == ["run_g"]
+
+
 def test_three_stand_still_for_three_reasons(runs):
     for name in ("run_b", "run_e", "run_g"):
         exam = runs[name].evals["accuracy"]
