@@ -22,7 +22,7 @@ def vital_signs(run, *, among=()):
 
 
 def movement(table):
-    """How far the policy moved within each rollout: |log ratio| beyond which 2 % of the tokens lie, last update."""
+    """How far the policy moved within each rollout: at most 2 % of the last update's |log ratio| are larger."""
     return table[["log_ratio_q01", "log_ratio_q99"]].abs().max(axis=1)
 
 
