@@ -19,6 +19,7 @@ from .adapters import LoraSpec, add_lora, trainable_parameters, weights_hash
 from .architecture import config_path
 from .config import TrainConfig
 from .four_bit import quantize_linears, weight_bytes
+from .machine import cpu_multiplies_bfloat16
 from .methods import get_method
 from .nano import build_tokenizer
 from .policies import Policy, dtype_for, place_of
@@ -38,13 +39,15 @@ class Phase:
 
 @dataclass
 class DryRun:
-    """phases in order; parameters: all and trainable; weights: bytes of weights and quantisation state."""
+    """phases in order; parameters: all and trainable; weights: bytes of weights and quantisation state; dtype: of those
+    outside 4 bits."""
 
     device: str
     phases: list[Phase] = field(default_factory=list)
     parameters: int = 0
     trainable: int = 0
     weights: int = 0
+    dtype: torch.dtype = torch.float32
     tokens: int = 0
     grad_norms: dict[str, float] = field(default_factory=dict)
 
@@ -64,7 +67,7 @@ def dry_run(
     """Build, quantise, add adapters, sample, and take one update with each method.
 
     name: a policy whose config.json ships with the course, or a folder that holds one. quantize: "nf4" or None.
-    The weights outside 4 bits are bfloat16 (float16 on a GPU that does not compute bfloat16).
+    The weights outside 4 bits are bfloat16, float16 on a GPU that does not compute bfloat16, float32 on such a CPU.
     Raises ValueError for an unknown name or method, before anything is built.
     """
     for method in methods:
@@ -86,11 +89,18 @@ def dry_run(
     return run
 
 
+def number_format(place: torch.device) -> torch.dtype:
+    """Of the weights outside 4 bits, as on a GPU where the CPU can."""
+    if place.type == "cuda":
+        return dtype_for("auto", place, trains_all=False)
+    return torch.bfloat16 if cpu_multiplies_bfloat16() else torch.float32
+
+
 def _policy(run: DryRun, name: str, lora: LoraSpec, quantize: str | None, place: torch.device, seed: int) -> Policy:
     from transformers import AutoConfig, AutoModelForCausalLM
 
     config = AutoConfig.from_pretrained(config_path(name).parent)
-    dtype = dtype_for("auto", place, trains_all=False) if place.type == "cuda" else torch.bfloat16
+    dtype = run.dtype = number_format(place)
     with _phase(run, "build", place):
         model = AutoModelForCausalLM.from_config(config, dtype=dtype)
         run.parameters = sum(p.numel() for p in model.parameters())

@@ -53,3 +53,13 @@ def cpu_name() -> str:
     except OSError:
         pass
     return platform.processor() or platform.machine()
+
+
+def cpu_multiplies_bfloat16() -> bool:
+    """Whether this CPU has instructions for bfloat16 products; without, they can be 100 times slower than float32.
+
+    (Measured on a processor with AVX2 alone, torch 2.13: 192 x 8960 times 8960 x 1536 in 9.1 s against 0.06 s.)
+    """
+    import torch
+
+    return torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()

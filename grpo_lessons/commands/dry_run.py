@@ -40,7 +40,8 @@ def dry_run(
     console.print(f"{policy} with random weights on {result.device}")
     console.print(table)
     console.print(
-        f"{result.parameters:,} parameters, {result.trainable:,} trainable; weights {result.weights / 1e9:.3f} GB; "
+        f"{result.parameters:,} parameters, {result.trainable:,} trainable; weights {result.weights / 1e9:.3f} GB "
+        f"({str(result.dtype).removeprefix('torch.')} outside 4 bits); "
         f"{result.tokens} tokens sampled",
         soft_wrap=True,
     )
