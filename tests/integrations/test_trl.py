@@ -233,3 +233,14 @@ def test_rewards_and_rows_of_a_task(tmp_path):
     reward = task_reward(TASK)
     assert reward(prompts=rows["prompt"], completions=right, problem=rows["problem"]) == [1.0, 1.0, 1.0]
     assert reward(completions=["<answer>-1</answer>"], problem=[rows["problem"][0]]) == [0.0]
+
+
+@pytest.mark.parametrize(
+    "name", sorted({"addition", "countdown", "knights_knaves", "programs", "small_sums", "word_problems"})
+)
+def test_every_task_that_ships_is_a_dataset_and_a_reward(name):
+    task = get_task(name)
+    rows = as_dataset(task, "train", 4, 0)
+    assert set(rows.column_names) == {"prompt", "answer", "problem"}
+    nothing = task_reward(task)(completions=["I do not know."] * 4, problem=rows["problem"])
+    assert nothing == [0.0] * 4
