@@ -33,8 +33,9 @@ def test_the_tasks_of_a_pupil_exist(name):
         assert get_task(task, **options).problems("dev", 1, seed=0)
 
 
-def test_the_pupil_of_lesson_14_ships():
-    assert "nano-knights" in SHIPPED
+@pytest.mark.parametrize("name", ["nano-knights", "nano-programs"])
+def test_the_pupils_of_the_lessons_ship(name):
+    assert name in SHIPPED
 
 
 @pytest.mark.parametrize("name", SHIPPED)
