@@ -247,6 +247,19 @@ def test_a_loss_that_is_not_finite_stops_before_its_optimizer_step(rollouts):
     assert all(p.grad is None for p in policy.model.parameters())
 
 
+def test_a_gradient_that_is_not_finite_stops_before_its_optimizer_step_though_the_loss_is(rollouts):
+    def loss(logp_new, *args, **options):
+        result = grpo_loss(logp_new, *args, **options)
+        return result._replace(loss=result.loss + (0 * logp_new.sum()).sqrt())  # value 0, derivative inf * 0
+
+    policy = nano()
+    updater = updater_of(policy)
+    updater.method = replace(updater.method, loss=loss)
+    with pytest.raises(TrainingError, match=r"loss -?\d[^,]*, gradient norm nan: not finite"):
+        updater.update(rollouts, REWARDS, updater.method.advantages(REWARDS), step=1)
+    assert torch.equal(weights(policy), weights(nano()))
+
+
 def test_weights_that_are_not_finite_stop_the_run(rollouts):
     with pytest.raises(TrainingError, match=r"norm of the weights (inf|nan): not finite"):
         update(nano(), rollouts, learning_rate=1e37)
