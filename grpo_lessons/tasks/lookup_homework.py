@@ -4,6 +4,7 @@ The pupil knows how to search and how to read a note, and does neither reliably:
 the note says it all, stops a two-hop question after the first hop, forgets the name of the tool. Its worlds have the
 names of the shipped one and other facts, a new world in each line, so that no fact can be learned by heart. A line is
 one turn: what stands before it, results included, is context, so that the pupil never learns to write results.
+Half of the lines are index cards: an article is read, its facts are noted. They teach reading itself, quickly.
 Each word of the encyclopedia is one token to it, as frequent words are to a large model.
 
 `python -m grpo_lessons.tasks.pupils nano-lookup` makes `data/nano-lookup` again.
@@ -21,6 +22,7 @@ from .lookup_qa import LookupQA, questions_about
 from .world import load_world, renamed, words_of
 
 MOST_TURNS, WORLDS = 4, 40
+CARDS = 0.5  # of the lines are index cards
 
 # What the pupil does with a note, and without one.
 WITH_NOTE = {"read": 0.42, "search": 0.36, "guess": 0.22}
@@ -53,13 +55,26 @@ def _questions(world: int, kind: str):
 
 
 def lookup_homework(rng: random.Random) -> tuple[Messages, str]:
-    """One turn of homework: (chat messages that it goes on with, its text).
+    """A line of homework: (chat messages that it goes on with, its text)."""
+    world = rng.randrange(WORLDS)
+    return _card(world, rng) if rng.random() < CARDS else _turn(world, rng)
+
+
+def _card(world: int, rng: random.Random) -> tuple[Messages, str]:
+    """An article, and its facts as they stand in notes, in any order."""
+    article = rng.choice(list(_tasks()[world].articles.values()))
+    facts = rng.sample(sorted(article.facts.items()), len(article.facts))
+    note = " ".join(f"{relation} of {article.title}: {value}." for relation, value in facts)
+    return [{"role": "user", "content": article.text}], note
+
+
+def _turn(world: int, rng: random.Random) -> tuple[Messages, str]:
+    """One turn of an episode.
 
     Turn k of an episode is drawn as often as episodes with k turns occur, so first turns are not biased to short ones.
     """
+    task = _tasks()[world]
     while True:
-        world = rng.randrange(WORLDS)
-        task = _tasks()[world]
         problem = task.problem(*rng.choice(_questions(world, rng.choice(task.kinds))), with_note=rng.random() < 0.5)
         turns = _episode(task, problem, rng)
         k = rng.randrange(MOST_TURNS)

@@ -60,7 +60,7 @@ PUPILS = {
     ),
     "nano-lookup": Pupil(
         "grpo_lessons.tasks.lookup_homework:lookup_homework",
-        1200,
+        1500,
         {
             f"{kind}, {'note' if share else 'no note'}": (
                 "lookup_qa",
@@ -69,7 +69,7 @@ PUPILS = {
             for kind in ("one hop", "two hops")
             for share in (1.0, 0.0)
         },
-        {"batch_size": 64, "words": lookup_words()},
+        {"batch_size": 48, "words": lookup_words()},
     ),
 }
 

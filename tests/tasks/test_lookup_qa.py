@@ -148,7 +148,7 @@ def test_homework_goes_on_with_what_the_environment_said_and_never_writes_it():
 def test_homework_knows_the_names_of_the_world_and_not_its_facts():
     """A pair of names agrees with the shipped world now and then by chance."""
     rng = random.Random(0)
-    notes = [messages[0]["content"].split("\n")[0] for messages, _ in (lookup_homework(rng) for _ in range(400))]
+    notes = [messages[0]["content"].split("\n")[0] for messages, _ in (lookup_homework(rng) for _ in range(800))]
     facts = [re.match(r"Note: (\w+) of (\w+): (\w+)", note) for note in notes]
     facts = [match.groups() for match in facts if match]
     assert len(facts) > 100 and {subject for _, subject, _ in facts} <= set(TASK.articles)
