@@ -84,9 +84,9 @@ def merge_adapter(policy, *, dtype: torch.dtype = torch.bfloat16):
     """A plain policy whose weights are base + (alpha / rank) * B A, on the CPU; the policy given stays as it is.
 
     A 4-bit base is expanded first, so the result is the function that was trained, up to rounding to `dtype`.
-    dtype: bfloat16, float16 or float32. Raises ValueError for anything smaller: the distance between two NF4 levels
-    is tens of times a LoRA update, so most of the update would be rounded away; quantise the merged model again
-    only if its accuracy has been measured. Also for a policy without adapters.
+    dtype: bfloat16, float16 or float32. Raises ValueError for anything smaller: an update below half the distance of
+    two NF4 levels would be rounded away (lesson 11 shows how much of it, by size); quantise the merged model again
+    only if its accuracy is then measured. Also for a policy without adapters.
     """
     from transformers import AutoModelForCausalLM
 
