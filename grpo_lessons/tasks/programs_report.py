@@ -53,5 +53,23 @@ def share_with_interval(rows: pd.DataFrame, column: str) -> tuple[float, tuple[f
 
     Returns (share, (low, high)), for `plots.accuracy_intervals`.
     """
-    marks = np.array([part[column].to_numpy() for _, part in rows.groupby("function")])
+    marks = _by_function(rows, column)
     return float(marks.mean()), accuracy_interval(marks)
+
+
+def difference_with_interval(
+    rows: pd.DataFrame, before: pd.DataFrame, column: str, *, seed: int = 0, resamples: int = 2000
+) -> tuple[float, tuple[float, float]]:
+    """Share in one exam minus the share in another of the same problems, with its 95 % interval.
+
+    A paired comparison: each resample draws functions, and takes their problems from both exams.
+    """
+    gaps = (_by_function(rows, column).astype(float) - _by_function(before, column)).mean(1)
+    picks = np.random.default_rng(seed).integers(0, len(gaps), size=(resamples, len(gaps)))
+    low, high = np.quantile(gaps[picks].mean(1), [0.025, 0.975])
+    return float(gaps.mean()), (float(low), float(high))
+
+
+def _by_function(rows: pd.DataFrame, column: str) -> np.ndarray:
+    """(functions, problems of each)."""
+    return np.array([part[column].to_numpy() for _, part in rows.groupby("function")])

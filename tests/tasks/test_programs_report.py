@@ -4,7 +4,7 @@ import pytest
 
 from grpo_lessons.tasks import programs_report
 from grpo_lessons.tasks.programs import Programs
-from grpo_lessons.tasks.programs_report import share_with_interval, sit_exam
+from grpo_lessons.tasks.programs_report import difference_with_interval, share_with_interval, sit_exam
 
 TASK = Programs("compact")
 
@@ -54,3 +54,13 @@ def test_an_interval_counts_functions_and_not_problems(exam):
 def test_where_all_functions_agree_the_interval_is_not_empty(exam):
     share, (low, high) = share_with_interval(exam, "shown")
     assert (share, high) == (1.0, 1.0) and 0.8 < low < 0.9
+
+
+def test_a_difference_is_of_the_same_problems_and_counts_functions(exam):
+    """Every parabola gained and no line changed: the gain is the share of parabolas, as uncertain as that share is."""
+    after = exam.assign(right=True)
+    gain, (low, high) = difference_with_interval(after, exam, "right")
+    share, (share_low, share_high) = share_with_interval(exam.assign(right=exam["degree"] == 2), "right")
+    assert gain == pytest.approx(share)
+    assert (low, high) == pytest.approx((share_low, share_high), abs=0.03)
+    assert difference_with_interval(exam, exam, "right") == (0.0, (0.0, 0.0))
