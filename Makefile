@@ -62,6 +62,7 @@ soak: $(READY)           ## kill a run 200 times and resume it, the long form of
 
 record: $(READY)         ## make the recorded studies of data/recorded/ again (hours)
 	$(BIN)/python -m grpo_lessons.studies three_methods ladder gmpo_ablation sharpness lengths ppo
+	$(BIN)/python -m grpo_lessons.knights_study
 	$(BIN)/python -m grpo_lessons.clinic
 	$(BIN)/python -m grpo_lessons.lora_study
 
