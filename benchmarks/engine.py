@@ -1,8 +1,9 @@
 """Ours against TRL's GRPOTrainer: the same work, side by side, seed by seed in one run.
 
     python -m benchmarks.engine [--work nano] [--seeds 3] [--steps 40] [--every 5] [--n 500] [--loops ours,trl]
+        [--dtype bfloat16]
 
---work smollm2 takes SmolLM2-135M with LoRA in bfloat16 and short answers. --loops may add `naive` (see loops.py).
+--work smollm2 takes SmolLM2-135M with LoRA and short answers. --loops may add `naive` (see loops.py).
 Processor time (all threads of the process) is what compares on a machine that others use; wall time stands beside it.
 Time stops while a checkpoint is evaluated on held-out problems. The arithmetic limit is the number of floating-point
 operations of our run, counted, at the rate of a large matrix product in the same number format, measured here.
@@ -101,6 +102,7 @@ def main() -> None:
     parser.add_argument("--every", type=int, default=5, help="rollouts between evaluations")
     parser.add_argument("--n", type=int, default=500, help="held-out problems of an evaluation, 0 for none")
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--dtype", choices=("float32", "bfloat16"), default="float32", help="of the frozen weights")
     parser.add_argument("--loops", type=lambda text: text.split(","), default=["ours", "trl"])
     args = parser.parse_args()
     torch.set_num_threads(args.threads)

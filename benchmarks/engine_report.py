@@ -23,7 +23,7 @@ def setting(record: dict) -> str:
     seeds = len({r["seed"] for r in record["results"]})
     return (
         f"{work} {record['steps']} rollouts, {seeds} seed{'s' * (seeds > 1)}, in turns in one process, "
-        f"{machine['threads']} thread. {machine['hardware']}, torch {machine['torch']}, "
+        f"{record['dtype']}, {machine['threads']} thread. {machine['hardware']}, torch {machine['torch']}, "
         f"transformers {machine['transformers']}, {machine['date']}. Others used the machine too (load "
         f"{record['load']:.0f}), so processor time is the number to compare."
     )
@@ -35,7 +35,7 @@ WORDS = {
         "constant, beta 0, temperature 1, at most 40 tokens, no LoRA;"
     ),
     "smollm2": (
-        "SmolLM2-135M-Instruct in bfloat16, LoRA of rank 16 in float32, sums up to 20 + 20 after two worked examples "
+        "SmolLM2-135M-Instruct, LoRA of rank 16 in float32, sums up to 20 + 20 after two worked examples "
         "(prompts of about 106 tokens), 2 prompts x 4 completions a rollout, two minibatches, rewards 1, 0, 1, 0, so "
         "that no group is dead, beta 0, temperature 1, at most 16 tokens;"
     ),

@@ -1,6 +1,6 @@
 """Log-probability, chosen logit and entropy from hidden states: time and peak memory of the ways to get them.
 
-    python benchmarks/logprobs.py [--tokens 4096] [--vocabulary 151936] [--hidden 256] [--repeats 1]
+    python -m benchmarks.logprobs [--tokens 4096] [--vocabulary 151936] [--hidden 256] [--repeats 1]
 
 Every way gets the same tensors: hidden states (tokens, hidden), a float32, frozen head (as under LoRA), one target a
 token, temperature 1, and a gradient for each log-probability. Measured in a process of its own per way (peak memory
@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
@@ -53,8 +54,17 @@ def trl(head, hidden, targets):
     return {"logp": logp, "entropy": entropy}
 
 
+def liger(head, hidden, targets):
+    """What Liger's fused GRPO loss is made of; plain PyTorch, so that it runs without a GPU too."""
+    from liger_kernel.chunked_loss.fused_linear_ppo import _ChunkedSelectiveLogProbFunction as chunked
+
+    return {"logp": chunked.apply(hidden, head.weight, targets, None, 1.0, 4096)}
+
+
 PLAIN = "log_softmax + gather, no entropy"
 WAYS = {PLAIN: plain, "the same, with entropy": plain_with_entropy, "grpo_lessons": ours, "TRL": trl}
+if find_spec("liger_kernel"):
+    WAYS["Liger"] = liger
 
 
 def measure(way: str, args) -> dict:
@@ -123,13 +133,13 @@ def table(args, folder: Path) -> list[str]:
 
 
 def report(args, folder: Path) -> str:
-    liger = "installed, but not measured" if find_spec("liger_kernel") else "not installed here (it needs a GPU)"
+    libraries = [f"{name} {version(name)}" for name in ("torch", "trl", "liger-kernel") if known(name)]
     lines = [
         "# Log-probabilities from hidden states",
         "",
         f"{args.tokens} tokens, vocabulary {args.vocabulary}, hidden width {args.hidden}, float32; runs: "
         f"{args.repeats}, each in a process of its own, in turns. {datetime.date.today()}, {processor()}, "
-        f"{torch.get_num_threads()} thread(s), torch {torch.__version__}. Made by `python benchmarks/logprobs.py`.",
+        f"{torch.get_num_threads()} thread(s), {', '.join(libraries)}. Made by `python -m benchmarks.logprobs`.",
     ]
     for args.train_head in (False, True):
         lines += ["", f"Head {'trained' if args.train_head else 'frozen'}:", "", *table(args, folder)]
@@ -137,10 +147,15 @@ def report(args, folder: Path) -> str:
         "",
         "Peak memory is the resident high-water mark above the start. The difference is over what a way returns of "
         "log-probability, chosen logit, entropy and gradients, against the plain way with entropy. "
-        f"Liger is {liger}, so it is not in the tables.",
+        "Liger's way (not among our dependencies: `pip install --no-deps liger-kernel`) returns the log-probability "
+        "alone, as the first row does.",
         "",
     ]
     return "\n".join(lines)
+
+
+def known(name: str) -> bool:
+    return find_spec(name.replace("-", "_")) is not None
 
 
 def processor() -> str:

@@ -62,7 +62,6 @@ SMOLLM2 = Work(
     Instructed(SmallSums(), examples=EXAMPLES),
     TrainConfig(prompts_per_step=2, group_size=4, minibatches=2, learning_rate=5e-4, max_new_tokens=16),
     lora=LoraSpec(rank=16, alpha=32),
-    dtype="bfloat16",
     reward=in_turn,
 )
 

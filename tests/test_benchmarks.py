@@ -27,7 +27,15 @@ def record(**changes):
     machine = {"hardware": "a machine", "threads": "1", "torch": "2", "transformers": "5", "date": "today"}
     results = [result("ours", 0, 10.0, (60, 96)), result("trl", 0, 40.0, (58, 94))]
     results += [result("ours", 1, 14.0, (62, 96)), result("trl", 1, 40.0, (20, 97))]
-    settings = {"work": "nano", "steps": 10, "n": 100, "load": 1.0, "loops": ["ours", "trl"], "operations": 6e9}
+    settings = {
+        "work": "nano",
+        "dtype": "float32",
+        "steps": 10,
+        "n": 100,
+        "load": 1.0,
+        "loops": ["ours", "trl"],
+        "operations": 6e9,
+    }
     return {"machine": machine, "results": results, **settings, **changes}
 
 
