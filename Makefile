@@ -65,6 +65,7 @@ record: $(READY)         ## make the recorded studies of data/recorded/ again (h
 	$(BIN)/python -m grpo_lessons.knights_study
 	$(BIN)/python -m grpo_lessons.clinic
 	$(BIN)/python -m grpo_lessons.lora_study
+	$(BIN)/python -m grpo_lessons.programs_study
 
 lint: $(READY)
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
