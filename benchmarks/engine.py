@@ -106,13 +106,9 @@ def main() -> None:
     parser.add_argument("--loops", type=lambda text: text.split(","), default=["ours", "trl"])
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
-    work = WORKS[args.work]
-    record = {
-        "work": args.work,
-        "machine": describe_machine(),
-        **{k: getattr(args, k) for k in ("steps", "n", "loops")},
-    }
-    record |= {"results": [], "operations": counted_operations(work, args.steps)}
+    work = replace(WORKS[args.work], dtype=args.dtype)
+    record = {key: getattr(args, key) for key in ("work", "dtype", "steps", "n", "loops")}
+    record |= {"machine": describe_machine(), "results": [], "operations": counted_operations(work, args.steps)}
     RESULTS.mkdir(exist_ok=True)
     for name in args.loops:  # a first rollout of the small model pays for imports and is not counted
         getattr(loops, name)(loops.NANO, loops.NANO.load(), 1, 0, lambda done: None)
