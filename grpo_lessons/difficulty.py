@@ -46,8 +46,8 @@ def survey(
 ):
     """Sample dev problems of each level and predict its dead groups.
 
-    reward: what training would use (default: the task's verifier). batch: sequences sampled at once. Returns a DataFrame, one row a level:
-    level, pass_rate, low, high (95 %), truncated, and dead_G for each group size.
+    reward: what training would use (default: the task's verifier). batch: sequences sampled at once. Returns a
+    DataFrame, one row a level: level, pass_rate, low, high (95 %), truncated, and dead_G for each group size.
     """
     import pandas as pd
 

@@ -89,7 +89,8 @@ def _states(billions, gpus, sharding):
 
 training_states = Exercise(
     name="17.training_states",
-    todo="return the GB on each GPU: weights, gradients and optimizer take 2, 2 and 12 bytes a weight, shared out or not.",
+    todo="return the GB on each GPU: weights, gradients and optimizer take 2, 2 and 12 bytes a weight, "
+    "shared out or not.",
     right=_states,
     inputs=((7.5, 64, "ddp"), (7.5, 64, "zero2"), (7.5, 64, "zero3"), (1.5, 8, "zero2"), (1.5, 1, "zero3")),
     wrong=(
