@@ -4,7 +4,7 @@ The pupil knows how to search and how to read a note, and does neither reliably:
 the note says it all, stops a two-hop question after the first hop, forgets the name of the tool. Its worlds have the
 names of the shipped one and other facts, a new world in each line, so that no fact can be learned by heart. A line is
 one turn: what stands before it, results included, is context, so that the pupil never learns to write results.
-Half of the lines are index cards: an article is read, its facts are noted. They teach reading itself, quickly.
+A quarter of the lines are index cards, which teach reading quickly: an article is read, its facts are noted.
 Each word of the encyclopedia is one token to it, as frequent words are to a large model.
 
 `python -m grpo_lessons.tasks.pupils nano-lookup` makes `data/nano-lookup` again.
@@ -21,8 +21,9 @@ from .base import Problem
 from .lookup_qa import LookupQA, questions_about
 from .world import load_world, renamed, words_of
 
-MOST_TURNS, WORLDS = 4, 40
-CARDS = 0.5  # of the lines are index cards
+WORLDS = 40
+LATER = {1: 0.6, 2: 0.37, 3: 0.03}  # which later turn, how often; no episode has more than four
+CARDS, FIRST = 0.25, 0.35  # shares of the lines: index cards, first turns of an episode; the rest are later turns
 
 # What the pupil does with a note, and without one.
 WITH_NOTE = {"read": 0.42, "search": 0.36, "guess": 0.22}
@@ -56,8 +57,8 @@ def _questions(world: int, kind: str):
 
 def lookup_homework(rng: random.Random) -> tuple[Messages, str]:
     """A line of homework: (chat messages that it goes on with, its text)."""
-    world = rng.randrange(WORLDS)
-    return _card(world, rng) if rng.random() < CARDS else _turn(world, rng)
+    world, kind = rng.randrange(WORLDS), rng.random()
+    return _card(world, rng) if kind < CARDS else _turn(world, kind < CARDS + FIRST, rng)
 
 
 def _card(world: int, rng: random.Random) -> tuple[Messages, str]:
@@ -68,16 +69,16 @@ def _card(world: int, rng: random.Random) -> tuple[Messages, str]:
     return [{"role": "user", "content": article.text}], note
 
 
-def _turn(world: int, rng: random.Random) -> tuple[Messages, str]:
+def _turn(world: int, first: bool, rng: random.Random) -> tuple[Messages, str]:
     """One turn of an episode.
 
-    Turn k of an episode is drawn as often as episodes with k turns occur, so first turns are not biased to short ones.
+    k is drawn first, and episodes until one has a turn k: so what follows a given beginning is as in whole episodes,
+    however often first and later turns are drawn.
     """
-    task = _tasks()[world]
+    task, k = _tasks()[world], 0 if first else rng.choices(list(LATER), list(LATER.values()))[0]
     while True:
         problem = task.problem(*rng.choice(_questions(world, rng.choice(task.kinds))), with_note=rng.random() < 0.5)
         turns = _episode(task, problem, rng)
-        k = rng.randrange(MOST_TURNS)
         if k < len(turns):
             before = "".join(read + written for read, written in turns[:k]) + turns[k][0]
             begun = [{"role": "assistant", "content": before}] if before else []

@@ -67,7 +67,7 @@ PUPILS = {
                 {"form": "compact", "kinds": (kind,), "note_share": share},
             )
             for kind in ("one hop", "two hops")
-            for share in (1.0, 0.0)
+            for share in (0.0, 1.0)
         },
         {"batch_size": 48, "words": lookup_words()},
     ),
