@@ -53,6 +53,7 @@ lab: $(READY)            ## open the course in JupyterLab, in a working copy tha
 
 bench: $(READY)          ## side-by-side measurements, written to benchmarks/results/ (SmolLM2: make smollm2 first)
 	$(BIN)/python -m benchmarks.engine
+	$(BIN)/python -m benchmarks.ways
 	$(BIN)/python -m benchmarks.scaling
 	$(BIN)/python -m benchmarks.logprobs
 	$(BIN)/python -m benchmarks.engine --work smollm2 --steps 1 --seeds 2 --n 0

@@ -22,9 +22,10 @@ def setting(record: dict) -> str:
     machine, work = record["machine"], WORDS[record["work"]]
     seeds = len({r["seed"] for r in record["results"]})
     return (
-        f"{work} {record['steps']} rollout{'s' * (record['steps'] > 1)}, {seeds} seed{'s' * (seeds > 1)}, in turns in one process, "
-        f"{record['dtype']}, {machine['threads']} thread. {machine['hardware']}, torch {machine['torch']}, "
-        f"transformers {machine['transformers']}, {machine['date']}. Others used the machine too (load "
+        f"{work} {record['steps']} rollout{'s' * (record['steps'] > 1)}, {seeds} seed{'s' * (seeds > 1)}, "
+        f"in turns in one process, {record['dtype']}, {machine['threads']} thread. "
+        f"{machine['hardware']}, torch {machine['torch']}, transformers {machine['transformers']}, {machine['date']}. "
+        "Others used the machine too (load "
         f"{record['load']:.0f}), so processor time is the number to compare."
     )
 

@@ -13,6 +13,8 @@ from .logprobs import token_logprobs
 from .policies import Policy
 from .tasks import Problem, Task
 
+SHRINK = 0.9  # copying the cache pays once a tenth of the rows is done
+
 
 @dataclass
 class Rollouts:
@@ -162,7 +164,7 @@ def _decode(policy, prompt_ids, prompt_mask, group_size, max_new_tokens, tempera
         count = int(alive.sum())
         if count == 0 or t + 1 == max_new_tokens:
             break
-        if count <= 0.9 * len(rows):  # copying the cache pays once a tenth of the rows is done
+        if count <= SHRINK * len(rows):
             still = alive.nonzero()[:, 0]
             decoder.keep(still)
             rows, token, alive = rows[still], token[still], alive[still]
