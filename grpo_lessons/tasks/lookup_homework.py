@@ -4,7 +4,7 @@ The pupil knows how to search and how to read a note, and does neither reliably:
 the note says it all, stops a two-hop question after the first hop, forgets the name of the tool. Its worlds have the
 names of the shipped one and other facts, a new world in each line, so that no fact can be learned by heart. A line is
 one turn: what stands before it, results included, is context, so that the pupil never learns to write results.
-A quarter of the lines are index cards, which teach reading quickly: an article is read, its facts are noted.
+Most lines are index cards, which teach reading quickly: an article is read, its facts are noted.
 Each word of the encyclopedia is one token to it, as frequent words are to a large model.
 
 `python -m grpo_lessons.tasks.pupils nano-lookup` makes `data/nano-lookup` again.
@@ -23,7 +23,7 @@ from .world import load_world, renamed, words_of
 
 WORLDS = 40
 LATER = {1: 0.6, 2: 0.37, 3: 0.03}  # which later turn, how often; no episode has more than four
-CARDS, FIRST = 0.25, 0.35  # shares of the lines: index cards, first turns of an episode; the rest are later turns
+CARDS, FIRST = 0.6, 0.2  # shares of the lines: index cards, first turns of an episode; the rest are later turns
 
 # What the pupil does with a note, and without one.
 WITH_NOTE = {"read": 0.42, "search": 0.36, "guess": 0.22}

@@ -60,7 +60,7 @@ PUPILS = {
     ),
     "nano-lookup": Pupil(
         "grpo_lessons.tasks.lookup_homework:lookup_homework",
-        1500,
+        3000,
         {
             f"{kind}, {'note' if share else 'no note'}": (
                 "lookup_qa",
