@@ -100,7 +100,7 @@ class Layout:
         return cls(positions, prompt_slots, completion_slots, groups, visible, back, fed, sources)
 
 
-def hidden_states(body, tokens: Tensor, layout: Layout, gradient_checkpointing: bool) -> Tensor:
+def hidden_states(body, tokens: Tensor, layout: Layout, gradient_checkpointing: bool = False) -> Tensor:
     """tokens (N,) -> (N, H) after the last norm. body: the decoder stack of a Qwen2, Llama or Mistral model."""
     recompute = gradient_checkpointing and torch.is_grad_enabled()
     x = body.embed_tokens(tokens)

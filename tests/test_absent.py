@@ -1,7 +1,7 @@
 """Without Unsloth, bitsandbytes, peft, trl, a GPU and a network the library can be imported.
 
-Left out are the modules that exist for TRL alone, integrations/trl*.py, which build on its classes, and the program of
-the sandbox, which is not imported.
+Left out are the modules that exist for one library alone and build on it (integrations/trl*.py and verl_losses.py), and
+the program of the sandbox, which is not imported.
 """
 
 import subprocess
@@ -23,8 +23,8 @@ torch.cuda.is_available = lambda: False
 
 import grpo_lessons
 names = [module.name for module in pkgutil.walk_packages(grpo_lessons.__path__, "grpo_lessons.")]
-apart = ("grpo_lessons.integrations.trl", "grpo_lessons.verifiers.sandbox.__main__")
-names = [name for name in names if not name.startswith(apart)]
+apart = "integrations.trl", "integrations.verl_losses", "verifiers.sandbox.__main__"
+names = [name for name in names if not name.removeprefix("grpo_lessons.").startswith(apart)]
 for name in names:
     import_module(name)
 from grpo_lessons.policies import load_policy
