@@ -21,6 +21,7 @@ def test_every_seed_has_every_way_and_adapters_learn_at_a_higher_rate():
     )
 
 
+@pytest.mark.slow
 def test_the_three_files_say_what_was_trained_and_on_which_base(tmp_path):
     chosen = [v for v in variants((0,), steps=1) if v.label in ("every weight", "QLoRA, rank 8")]
     record(tmp_path / "lora", chosen, tmp_path / "scratch", n=8)

@@ -188,6 +188,7 @@ def test_a_layer_that_checkpointing_computes_again_is_within_a_fifth_of_what_it_
     assert 2 * one_layer(run, number) + outside_layers(run, number) == pytest.approx(kept, rel=0.2)
 
 
+@pytest.mark.slow  # minutes on a CPU without bfloat16 products
 def test_activations_with_so_many_logits_that_they_come_in_chunks():
     rows, T, vocabulary = 5, 80, 49_152
     assert rows * T * vocabulary > PLAIN_LIMIT

@@ -25,6 +25,7 @@ def test_after_two_examples_held_out_accuracy_is_clearly_up(study):
     assert row["cpu_seconds"] < 25 * 60 * 2  # 25 minutes on two cores
 
 
+@pytest.mark.slow
 def test_the_stand_in_leaves_its_own_sums_alive_and_three_digits_dead():
     setup = presets.choose("nano")
     table = survey(setup.load(), setup.levels, n=20, samples=16).set_index("level")
