@@ -15,7 +15,8 @@ from grpo_lessons.adapters import LoraSpec  # noqa: E402
 from grpo_lessons.advantages import group_advantages  # noqa: E402
 from grpo_lessons.batch import Batch  # noqa: E402
 from grpo_lessons.config import TrainConfig  # noqa: E402
-from grpo_lessons.integrations.trl import MethodGRPOTrainer, require_hooks, require_supported  # noqa: E402
+from grpo_lessons.integrations.trl import MethodGRPOTrainer  # noqa: E402
+from grpo_lessons.integrations.trl_refusals import require_hooks, require_supported  # noqa: E402
 from grpo_lessons.methods import METHODS, get_method  # noqa: E402
 from grpo_lessons.policies import load_policy  # noqa: E402
 from grpo_lessons.tasks import as_dataset, get_task, task_reward  # noqa: E402
