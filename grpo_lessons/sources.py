@@ -78,11 +78,16 @@ def find(name: str) -> Source:
         return source
     if in_cache(source):
         return source
-    if name == "smollm2" and (folder := converted_folder()) is not None:
+    if is_smollm2(source) and (folder := converted_folder()) is not None:
         return Source(name, str(folder))
     if not hub_reachable():
         raise OSError(missing(source))
     return source
+
+
+def is_smollm2(source: Source) -> bool:
+    """Asked for by its name, or by its hub id, which is what an adapter's settings call their base."""
+    return source.location == HUB_POLICIES["smollm2"][0]
 
 
 def in_cache(source: Source) -> bool:
@@ -138,7 +143,7 @@ def missing(source: Source) -> str:
             f"policy {source.name!r}: {source.location} lacks files of a model and its tokenizer; save both there, "
             "or remake it"
         )
-    package = ", run `make smollm2`" if source.name == "smollm2" else ""
+    package = ", run `make smollm2`" if is_smollm2(source) else ""
     return (
         f"policy {source.name!r} is neither in the local cache nor within reach: fetch it once with internet by "
         f"`hf download {source.location}`{package}, set HF_HOME to a cache that holds it, give a folder with the "

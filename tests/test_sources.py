@@ -114,3 +114,10 @@ def test_a_source_names_itself_without_a_path_of_this_machine(tmp_path):
     assert str(sources.Source("x", str(tmp_path / "mine"))) == "mine"
     assert str(sources.Source("x", "owner/model", "0123456789abcdef")) == "owner/model@0123456789ab"
     assert load_policy("nano").source == "nano"
+
+
+@pytest.mark.parametrize("name", ["smollm2", "HuggingFaceTB/SmolLM2-135M-Instruct"])
+def test_smollm2_from_the_package_serves_its_hub_id_too_as_saved_adapters_name_it(name, monkeypatch, tmp_path):
+    monkeypatch.setattr(sources, "in_cache", lambda source: False)
+    monkeypatch.setattr(sources, "converted_folder", lambda: tmp_path)
+    assert sources.find(name).location == str(tmp_path)
