@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from math import ceil
 
 import numpy as np
+import torch
 
-from .evaluation import pass_at_k
+from .difficulty import dead_share
 
 
 def dead_group_share(correct, group_size: int) -> float:
@@ -25,8 +26,7 @@ def dead_group_share(correct, group_size: int) -> float:
             f"group_size is {group_size} and correct has shape {correct.shape}; it must be (problems, samples) "
             "with 2 <= group_size <= samples"
         )
-    n = correct.shape[1]
-    return float(np.mean([2 - pass_at_k(n, c, group_size) - pass_at_k(n, n - c, group_size) for c in correct.sum(1)]))
+    return dead_share(torch.from_numpy(correct), group_size)
 
 
 def token_budget(lengths: Sequence[int], finished: Sequence[bool], *, cut_off: float = 0.02) -> int | None:
