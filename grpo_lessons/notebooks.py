@@ -7,8 +7,8 @@
 
 A percent script has one `# %%` line before each cell: `# %%` code, `# %% [markdown]` text (as a triple-quoted
 string or as comments), with JSON after it where needed: `# %% {"exercise": "01.advantages", "tags": ["exercise"]}`.
-`exercise` and other keys go to `metadata.grpo_lessons`, `tags` to `metadata.tags`, `slide` to
-`metadata.slideshow.slide_type`.
+`tags` goes to `metadata.tags`, `exercise`, `slide` (grpo_lessons/workshop/slides.py) and other keys to
+`metadata.grpo_lessons`.
 """
 
 import hashlib
@@ -60,8 +60,6 @@ def to_percent(nb: NotebookNode) -> str:
     for cell in nb.cells:
         options = dict(cell.metadata.get("grpo_lessons", {}))
         options |= {"tags": cell.metadata["tags"]} if cell.metadata.get("tags") else {}
-        slide = cell.metadata.get("slideshow", {}).get("slide_type")
-        options |= {"slide": slide} if slide else {}
         head = " ".join(["# %%", *(["[markdown]"] if cell.cell_type == "markdown" else [])])
         head += f" {json.dumps(options, ensure_ascii=False)}" if options else ""
         source = f'r"""\n{cell.source}\n"""' if cell.cell_type == "markdown" else cell.source
@@ -97,7 +95,7 @@ def clean(nb: NotebookNode, *, keep_outputs: bool) -> NotebookNode:
     nb = nbformat.from_dict(nb)
     nb.metadata = nbformat.from_dict(METADATA)
     for cell in nb.cells:
-        kept = ("grpo_lessons", "tags", "slideshow")
+        kept = ("grpo_lessons", "tags")
         cell.metadata = nbformat.from_dict({key: cell.metadata[key] for key in kept if key in cell.metadata})
         if cell.cell_type != "code":
             continue
@@ -151,8 +149,6 @@ def _markdown(source: str) -> str:
 
 def _metadata(options: dict) -> dict:
     metadata = {"tags": options.pop("tags")} if "tags" in options else {}
-    if "slide" in options:
-        metadata["slideshow"] = {"slide_type": options.pop("slide")}
     return metadata | ({"grpo_lessons": options} if options else {})
 
 

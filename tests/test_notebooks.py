@@ -4,7 +4,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 from grpo_lessons.notebooks import METADATA, clean, execute, from_percent, main, to_percent, write
 
-SCRIPT = '''# %% [markdown] {"slide": "slide"}
+SCRIPT = '''# %% [markdown] {"slide": "## How many?\\n\\n$a \\\\le \\\\rho$, 95 %"}
 r"""
 # How many?
 
@@ -38,7 +38,7 @@ def script(tmp_path):
 def test_percent_script_becomes_cells_with_metadata(script):
     title, stub, text, code = from_percent(script).cells
     assert title.source == "# How many?\n\nWrite `<answer>`, and $\\rho$."
-    assert title.metadata == {"slideshow": {"slide_type": "slide"}}
+    assert title.metadata == {"grpo_lessons": {"slide": "## How many?\n\n$a \\le \\rho$, 95 %"}}
     assert stub.metadata == {"tags": ["exercise"], "grpo_lessons": {"exercise": "01.group_advantages"}}
     assert stub.source == "def mine(rewards):\n    ...\n\n\nprint(mine(1))"
     assert text.source == "Comments are\n\ntext too."
