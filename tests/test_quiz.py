@@ -27,7 +27,7 @@ def good():
     questions = []
     for i in range(5):
         options = [{"text": f"wrong {name}", "misunderstanding": name} for name in ("one", "two")]
-        options.insert(place_of("abcab"[i], f"42.{i + 1}"), {"text": "right", "right": True})
+        options.insert(place_of("abcab"[i], f"42.{i + 1}"), {"text": "right one", "right": True})
         kind = ["predict", "fault", "reason"][i % 3]
         questions.append({"id": f"42.{i + 1}", "kind": kind, "ask": "What?", "options": options, "why": "So."})
     seen = {"says": "A.", "truth": "B.", "uncover": "C?", "source": "https://example.org/thread"}
@@ -45,7 +45,7 @@ def test_a_good_quiz_is_read(tmp_path):
     assert [question.id for question in read.questions] == ["42.1", "42.2", "42.3", "42.4", "42.5"]
     assert [m.name for m in read.usual] == ["one", "two"]
     assert [question.right_letter for question in read.questions] == ["a", "b", "c", "a", "b"]
-    assert all(question.lettered[question.right_letter].text == "right" for question in read.questions)
+    assert all(question.lettered[question.right_letter].text == "right one" for question in read.questions)
 
 
 def test_letters_are_the_same_on_every_machine():
@@ -85,6 +85,11 @@ def undefined(content):
     next(item for item in content["questions"][0]["options"] if "right" not in item)["misunderstanding"] = "three"
 
 
+def shortest(content):
+    for i in range(5):
+        right_option(content, i)["text"] = "r"
+
+
 def longest(content):
     for i in range(5):
         right_option(content, i)["text"] = "right by a long explanation"
@@ -116,6 +121,7 @@ BAD = {
     "hearsay": (lambda c: c["misunderstandings"]["one"].update(source="a colleague"), "source of one: an address"),
     "nothing that uncovers": (lambda c: c["misunderstandings"]["one"].pop("uncover"), "come together"),
     "a telling letter": (same_letter, "after the shuffling, a is right in 42.1, 42.2, 42.3, 42.4, 42.5"),
+    "a telling shortness": (shortest, "the right option is the shortest in 42.1, 42.2, 42.3, 42.4, 42.5"),
     "a telling length": (longest, "the right option is the longest in 42.1"),
     "a raw tag": (change(ask="Ends with </answer>?"), "42.1: </answer> outside code marks"),
     "a raw tag in a truth": (lambda c: c["misunderstandings"]["one"].update(truth="<think> counts."), "one: <think>"),

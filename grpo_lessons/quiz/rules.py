@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 KINDS = ("predict", "fault", "reason")
 QUESTIONS, OPTIONS, SOURCED = 5, (3, 4), 2
-SAME_LETTER, LONGEST = 2, 2  # of five: more would tell the answer to somebody who only looks at the form
+SAME_LETTER, LONGEST, SHORTEST = 2, 2, 3  # of five: more would tell the answer to somebody who only looks at the form
 SOURCE = re.compile(r"https?://\S+|trial reading of the lesson, \d{4}-\d\d")
 MARKED = re.compile(r"```.*?```|(`+)(?!`).+?(?<!`)\1(?!`)|\$\$.*?\$\$|\$[^$\n]+\$", re.DOTALL)  # code and formulas
 TAG = re.compile(r"</?[A-Za-z][^<>\n]*>")
@@ -134,14 +134,20 @@ def _telling(questions: list[dict], right_letter: Callable[[dict], str]) -> Iter
                 f"after the shuffling, {letter} is right in {where}; at most {SAME_LETTER} of five: "
                 "in one of these move the right option to another place of its list"
             )
-    longest = [question["id"] for question in proper if _right_is_longest(question["options"])]
-    if len(longest) > LONGEST:
-        yield f"the right option is the longest in {', '.join(longest)}; at most {LONGEST} of five: shorten or lengthen"
+    for word, most, choose in (("longest", LONGEST, max), ("shortest", SHORTEST, min)):
+        telling = [question["id"] for question in proper if _right_is(choose, question["options"])]
+        if len(telling) > most:
+            where = ", ".join(telling)
+            yield f"the right option is the {word} in {where}; at most {most} of five: shorten or lengthen"
 
 
-def _right_is_longest(options: list[dict]) -> bool:
-    right = next(len(option["text"].strip()) for option in options if "right" in option)
-    return right > max((len(option["text"].strip()) for option in options if "right" not in option), default=0)
+def _right_is(choose: Callable, options: list[dict]) -> bool:
+    """Whether the right option alone has the greatest (max) or smallest (min) number of characters."""
+    lengths = {"right" in option: [] for option in options}
+    for option in options:
+        lengths["right" in option].append(len(option["text"].strip()))
+    (right,), wrong = lengths[True], lengths[False]
+    return right not in wrong and right == choose(right, *wrong)
 
 
 def _tags(content: dict) -> Iterator[str]:
