@@ -8,7 +8,7 @@ UNSLOTH := .venv-unsloth
 export OMP_NUM_THREADS ?= 1
 export TOKENIZERS_PARALLELISM = false
 
-.PHONY: help train test test-slow test-unsloth test-trl test-verl test-lessons smollm2 test-browser notebooks lab bench soak record lint clean setup
+.PHONY: help train test test-slow test-unsloth test-trl test-verl test-lessons smollm2 test-browser notebooks lab bundle bench soak record lint clean setup
 
 help:                    ## these lines
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -50,6 +50,13 @@ notebooks: $(READY)      ## execute every notebook in place and clean its metada
 lab: $(READY)            ## open the course in JupyterLab, in a working copy that git ignores
 	$(BIN)/python -m grpo_lessons.workcopy notebooks work
 	$(BIN)/jupyter lab --notebook-dir work
+
+# Where a Linux bundle gets its CPU build of torch; empty: where all else comes from. More: make bundle BUNDLE="--python 3.12"
+TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
+BUNDLE ?=
+
+bundle: $(READY)         ## course and wheels in one archive in dist/, for laptops without a network
+	$(BIN)/python -m grpo_lessons.workshop.bundle --torch-index "$(TORCH_INDEX)" $(BUNDLE)
 
 bench: $(READY)          ## side-by-side measurements, written to benchmarks/results/ (SmolLM2: make smollm2 first)
 	$(BIN)/python -m benchmarks.engine
