@@ -58,6 +58,9 @@ BUNDLE ?=
 bundle: $(READY)         ## course and wheels in one archive in dist/, for laptops without a network
 	$(BIN)/python -m grpo_lessons.workshop.bundle --torch-index "$(TORCH_INDEX)" $(BUNDLE)
 
+slides: $(READY)         ## slides of every lesson for a beamer without a network, in slides/ (begin at index.html)
+	$(BIN)/python -m grpo_lessons.workshop.slides build slides notebooks/[0-9]*.ipynb
+
 bench: $(READY)          ## side-by-side measurements, written to benchmarks/results/ (SmolLM2: make smollm2 first)
 	$(BIN)/python -m benchmarks.engine
 	$(BIN)/python -m benchmarks.ways
@@ -85,7 +88,7 @@ setup: $(READY)
 
 $(READY): pyproject.toml constraints.txt
 	$(PY) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[lab,qlora,scale,test]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[lab,qlora,scale,slides,test]'
 	@touch $(READY)
 
 $(UNSLOTH)/.ready: pyproject.toml constraints-unsloth.txt

@@ -38,7 +38,7 @@ def test_every_pin_is_exact_and_of_no_particular_processor():
 @pytest.mark.parametrize(
     ("name", "extras"),
     [
-        ("constraints.txt", ("lab", "qlora", "scale", "test", "smollm2")),
+        ("constraints.txt", ("lab", "qlora", "scale", "slides", "test", "smollm2")),
         ("constraints-unsloth.txt", ("lab", "qlora", "unsloth", "test")),
     ],
 )
@@ -79,5 +79,5 @@ def test_every_line_of_the_conda_environment_gives_its_reason():
 
 def test_make_sets_up_each_environment_with_its_pins():
     makefile = (ROOT / "Makefile").read_text()
-    assert "-c constraints.txt -e '.[lab,qlora,scale,test]'" in makefile
+    assert "-c constraints.txt -e '.[lab,qlora,scale,slides,test]'" in makefile
     assert "-c constraints-unsloth.txt -e '.[lab,qlora,unsloth,test]'" in makefile

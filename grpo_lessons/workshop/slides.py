@@ -27,7 +27,7 @@ FEWEST, MOST = 8, 14  # slides of a lesson
 WORDS = 40  # of a text, its heading and formulas apart
 CODE_LINES = 14
 LARGEST, SMALLEST = 30, 20  # pixels of printed text and code on a slide of 1280 x 720
-WIDTH, HEIGHT = 1180, 560  # pixels that such text may take
+WIDTH, HEIGHT = 1130, 560  # pixels that such text may take
 CHARACTER, LINE = (
     0.602,
     1.35,
