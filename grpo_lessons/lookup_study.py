@@ -36,7 +36,7 @@ from .trainer import train
 
 QUESTION = "When does a policy learn to search, and what does the mask over results do?"
 PUPIL, SEEDS, N = "nano-lookup", (0, 1, 2), 300
-COSTS = {"cost 0": 0.0, "cost 0.2": 0.2}  # taken from the reward for each call
+COSTS = {"cost 0": 0.0, "cost 0.1": 0.1, "cost 0.2": 0.2}  # taken from the reward for each call
 SETTINGS = TrainConfig(steps=40, prompts_per_step=16, group_size=8, minibatches=4, learning_rate=3e-4)
 
 
@@ -51,7 +51,12 @@ class Unmasked(LookupQA):
 
 def study(seeds: Sequence[int] = SEEDS) -> Study:
     """The runs, seed by seed. label: a method, or "no mask" for GRPO on `Unmasked`. setting: the cost of a call."""
-    kinds = [("grpo", "cost 0"), ("grpo", "cost 0.2"), ("grpo_sg", "cost 0.2"), ("no mask", "cost 0.2")]
+    kinds = [
+        *(("grpo", cost) for cost in COSTS),
+        ("grpo_sg", "cost 0.1"),
+        ("no mask", "cost 0"),
+        ("no mask", "cost 0.1"),
+    ]
     return Study(QUESTION, [Variant(label, cost, settings(label, seed)) for seed in seeds for label, cost in kinds], N)
 
 

@@ -37,7 +37,8 @@ def test_measures_separate_questions_with_and_without_a_note():
 def test_every_seed_has_every_run_and_the_faulty_one_scores_results_by_a_forward_pass(monkeypatch):
     monkeypatch.setattr(lookup_study, "sg_options", lambda folder: {"normalize": True})
     names = [variant.name for variant in study((5,)).variants]
-    assert names == ["grpo|cost 0|5", "grpo|cost 0.2|5", "grpo_sg|cost 0.2|5", "no mask|cost 0.2|5"]
+    priced = ["grpo|cost 0|5", "grpo|cost 0.1|5", "grpo|cost 0.2|5"]
+    assert names == [*priced, "grpo_sg|cost 0.1|5", "no mask|cost 0|5", "no mask|cost 0.1|5"]
     assert {variant.setting for variant in study((5,)).variants} == set(COSTS)
     assert (settings("no mask", 0).method, settings("no mask", 0).old_logp) == ("grpo", "recompute")
 

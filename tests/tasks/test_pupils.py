@@ -33,7 +33,7 @@ def test_the_tasks_of_a_pupil_exist(name):
         assert get_task(task, **options).problems("dev", 1, seed=0)
 
 
-@pytest.mark.parametrize("name", ["nano-knights", "nano-programs"])
+@pytest.mark.parametrize("name", ["nano-knights", "nano-programs", "nano-lookup"])
 def test_the_pupils_of_the_lessons_ship(name):
     assert name in SHIPPED
 
