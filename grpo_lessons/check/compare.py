@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
 
 
@@ -17,9 +18,9 @@ def numbers(value: Any) -> torch.Tensor | None:
         return numbers(value.loss)
     if isinstance(value, list | tuple):
         parts = [numbers(part) for part in value]
-        if not parts or any(part is None or part.shape != parts[0].shape for part in parts):
+        if any(part is None or part.shape != parts[0].shape for part in parts):
             return None
-        return torch.stack(parts)
+        return torch.stack(parts) if parts else torch.zeros(0).double()
     try:
         return torch.as_tensor(value).double()
     except (TypeError, ValueError, RuntimeError):
@@ -36,10 +37,24 @@ def same(given: Any, expected: Any, tolerance: float) -> bool:
         )
     if hasattr(expected, "error"):
         return hasattr(given, "error") and type(given.error) is type(expected.error)
+    if isinstance(expected, bool | str) and _is_single(given):
+        given = given.item()
     left, right = numbers(given), numbers(expected)
     if left is None or right is None:
-        return left is right and type(given) is type(expected) and given == expected
+        return left is right and type(given) is type(expected) and _equal(given, expected)
     return left.shape == right.shape and torch.allclose(left, right, tolerance, tolerance, equal_nan=True)
+
+
+def _is_single(value: Any) -> bool:
+    """np.True_, np.str_ and the like, or a tensor without dimensions: how numpy and torch give a bool or a text."""
+    return isinstance(value, np.generic) or (isinstance(value, torch.Tensor) and value.dim() == 0)
+
+
+def _equal(given: Any, expected: Any) -> bool:
+    try:
+        return bool(given == expected)
+    except Exception:  # an array within a tuple has no single truth value
+        return False
 
 
 def difference(given: Any, expected: Any, tolerance: float) -> str:

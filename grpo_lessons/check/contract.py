@@ -17,18 +17,21 @@ NONSENSE = (
 )
 
 
-def task_faults(task: Any) -> list[str]:
-    """Everything in which a task breaks the contract of `grpo_lessons.tasks.base.Task`; empty if nothing does."""
+def task_faults(task: Any, seed: int = 0) -> list[str]:
+    """Everything in which a task breaks the contract of `grpo_lessons.tasks.base.Task`; empty if nothing does.
+
+    seed: which problems are drawn, and which completions the verifier is tried on.
+    """
     if faults := list(_names(task)):
         return faults
     try:
-        drawn = {split: task.problems(split, _size(task, split), 0) for split in SPLITS}
+        drawn = {split: task.problems(split, _size(task, split), seed) for split in SPLITS}
     except Exception as error:
         return [f"problems() raised {type(error).__name__}: {error}"]
     for split in SPLITS:
         if faults := list(_prompts(split, drawn[split])):
             return faults
-    return [*_draws(task), *_shared(task, drawn), *_verdicts(task, drawn["dev"])]
+    return [*_draws(task, seed + 1), *_shared(task, drawn), *_verdicts(task, drawn["dev"], seed)]
 
 
 def _names(task: Any) -> Iterator[str]:
@@ -59,9 +62,9 @@ def _prompts(split: str, problems: list) -> Iterator[str]:
             return
 
 
-def _draws(task: Any) -> Iterator[str]:
+def _draws(task: Any, seed: int) -> Iterator[str]:
     n = _size(task, "train")
-    once, again = ([p.prompt for p in task.problems("train", n, seed=1)] for _ in range(2))
+    once, again = ([p.prompt for p in task.problems("train", n, seed=seed)] for _ in range(2))
     if once != again:
         yield "the same split, n and seed gave other problems: draw with random.Random(seed), not with a global one"
     if not isinstance(task, FiniteTask):
@@ -94,11 +97,11 @@ def _words(problem: Problem) -> list[str]:
     return "".join(c if c.isalnum() else " " for c in text).split()
 
 
-def _verdicts(task: Any, problems: list[Problem]) -> Iterator[str]:
+def _verdicts(task: Any, problems: list[Problem], seed: int) -> Iterator[str]:
     problem = problems[0]
     right = f"<answer>{problem.answer}</answer>"
     cases = [(text, {"problem": problem}) for text in (right, *NONSENSE)]
-    for text in [*NONSENSE, None, *(mutant for mutant, _ in mutants(cases, n=300, seed=0))]:
+    for text in [*NONSENSE, None, *(mutant for mutant, _ in mutants(cases, n=300, seed=seed))]:
         try:
             verdict = task.verify(text, problem)
         except Exception as error:

@@ -23,7 +23,7 @@ token_mean = Exercise(
     name="05.token_mean",
     todo="the sum of all kept values of the batch, divided by the number of kept tokens of the batch.",
     right=lambda values, mask: _kept(values, mask).sum() / mask.sum().clamp(min=1),
-    inputs=((VALUES, MASK), (HOLES, MASK), (VALUES, EMPTY)),
+    inputs=((VALUES, MASK), (HOLES, MASK), (VALUES, EMPTY), (VALUES, 0 * MASK)),
     wrong=(
         (
             lambda values, mask: _row_means(values, mask).mean(),
@@ -42,6 +42,10 @@ token_mean = Exercise(
         (
             lambda values, mask: (values * mask).sum() / mask.sum(),
             "NaN at a masked place survives the multiplication by 0: choose with torch.where instead.",
+        ),
+        (
+            lambda values, mask: _kept(values, mask).sum() / mask.sum(),
+            "a batch without any kept token divides 0 by 0; it must give 0: mask.sum().clamp(min=1).",
         ),
     ),
 )

@@ -120,12 +120,12 @@ budget = Exercise(
 )
 
 
-def _faults_of(make) -> list[str] | None:
-    """The faults of the task that `make()` returns; None for one that is not filled in."""
+def _faults_of(make, seed: int = 0) -> list[str] | None:
+    """The faults of the task that `make()` returns, looked at with `seed`; None for one that is not filled in."""
     task = make()
     if is_empty(task) or (hasattr(task, "items") and _is_stub(task.items)):
         return None
-    return task_faults(task)
+    return task_faults(task, seed)
 
 
 def _is_stub(function) -> bool:

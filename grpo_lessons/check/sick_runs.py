@@ -49,7 +49,7 @@ class Diagnosis(Exercise):
     """An exercise that answers about each run, and never says the answer."""
 
     def _hint(self, given: list, expected: list, failed: list[int]) -> str:
-        return _message(dict(zip(PATIENTS, given, strict=True)))
+        return _message({run: guess for (run,), guess in zip(self.inputs, given, strict=True)})
 
 
 def _fault(run: str) -> str:

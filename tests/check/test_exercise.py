@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 import torch
 
@@ -72,3 +73,32 @@ def test_the_inputs_survive_a_function_that_changes_them():
 @pytest.mark.parametrize("answer", [lambda x: (2 * x).tolist(), lambda x: (2 * x).numpy(), lambda x: 2 * x.double()])
 def test_lists_arrays_and_other_precisions_are_accepted(answer):
     assert DOUBLE(answer)
+
+
+def of_one_input(value):
+    """An exercise whose right answer is `value`."""
+    return Exercise(name="99.constant", todo="", right=lambda: value, inputs=((),), wrong=())
+
+
+@pytest.mark.parametrize("answer", [np.True_, torch.tensor(True), True])
+def test_a_bool_of_numpy_or_torch_is_a_bool(answer):
+    assert of_one_input(True)(lambda: answer)
+    assert not of_one_input(False)(lambda: answer)
+
+
+def test_a_number_is_no_bool():
+    assert not of_one_input(True)(lambda: torch.tensor(1.0))
+
+
+def test_a_text_of_numpy_is_a_text():
+    assert of_one_input("75")(lambda: np.array(["65", "75"])[1])
+
+
+@pytest.mark.parametrize("answer", [[], np.array([]), torch.zeros(0)])
+def test_an_empty_array_is_an_empty_list(answer):
+    assert of_one_input([])(lambda: answer)
+    assert not of_one_input([1])(lambda: answer)
+
+
+def test_an_array_in_place_of_a_list_within_a_tuple_is_wrong_and_raises_nothing():
+    assert of_one_input(("f(3)", [1, 2]))(lambda: ("f(3)", np.array([1, 2]))).status == "wrong"

@@ -112,7 +112,7 @@ def mean_by_loop(values, mask):
 
 
 def token_mean_by_index(values, mask):
-    return values[mask.bool()].mean()
+    return values[mask.bool()].mean() if mask.any() else 0.0
 
 
 def fixed_mean_by_rows(values, mask, max_length):
