@@ -102,3 +102,17 @@ def test_an_empty_array_is_an_empty_list(answer):
 
 def test_an_array_in_place_of_a_list_within_a_tuple_is_wrong_and_raises_nothing():
     assert of_one_input(("f(3)", [1, 2]))(lambda: ("f(3)", np.array([1, 2]))).status == "wrong"
+
+
+def no_sandbox():
+    raise RuntimeError("there is no sandbox here")
+
+
+def test_where_the_right_answer_cannot_run_no_answer_passes():
+    exercise = Exercise(name="99.sandboxed", todo="", right=no_sandbox, inputs=((),), wrong=())
+    result = exercise(no_sandbox)
+    assert (result.status, result.message) == (
+        "wrong",
+        "this machine cannot judge it: RuntimeError: there is no sandbox here",
+    )
+    assert exercise(lambda: None).status == "todo"
