@@ -4,11 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 UNSLOTH := .venv-unsloth
+WORKSHOP := $(VENV)/.workshop
 # One thread is as fast as two for the nano policy, and two jobs then run side by side.
 export OMP_NUM_THREADS ?= 1
 export TOKENIZERS_PARALLELISM = false
 
-.PHONY: help train test test-slow test-unsloth test-trl test-verl test-lessons smollm2 test-browser notebooks lab bundle bench soak record lint clean setup
+.PHONY: help train test test-slow test-unsloth test-trl test-verl test-lessons smollm2 test-browser notebooks lab workshop bundle bench soak record lint clean setup
 
 help:                    ## these lines
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -20,7 +21,7 @@ test: $(READY)           ## unit tests, the form of the notebooks, lessons 00 an
 	$(BIN)/python -m pytest -n 2
 	$(BIN)/python -m pytest -n 2 -m lesson tests/notebooks/test_lessons.py -k "00_ or 01_"
 
-test-slow: $(READY)      ## kills, second processes, full-size quantisation
+test-slow: $(WORKSHOP)   ## kills, second processes, full-size quantisation, a simulated class
 	$(BIN)/python -m pytest -n 2 -m slow
 
 test-unsloth: $(UNSLOTH)/.ready  ## Unsloth on its CPU backend, lesson 12 with it, in a second environment (6 GB, set up once)
@@ -50,6 +51,9 @@ notebooks: $(READY)      ## execute every notebook in place and clean its metada
 lab: $(READY)            ## open the course in JupyterLab, in a working copy that git ignores
 	$(BIN)/python -m grpo_lessons.workcopy notebooks work
 	$(BIN)/jupyter lab --notebook-dir work
+
+workshop: $(WORKSHOP)    ## assignments for a class (nbgrader), in workshop/; its README.md says what to do with them
+	$(BIN)/grpo-lessons workshop build workshop
 
 # Where a Linux bundle gets its CPU build of torch; empty: where all else comes from. More: make bundle BUNDLE="--python 3.12"
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
@@ -90,6 +94,15 @@ $(READY): pyproject.toml constraints.txt
 	$(PY) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[lab,qlora,scale,slides,test]'
 	@touch $(READY)
+
+# nbgrader and the notebook package add buttons and menus to JupyterLab that a learner has no use for: they start disabled.
+$(WORKSHOP): $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[workshop]'
+	for name in @jupyter/nbgrader @jupyter-notebook/lab-extension; do \
+	    $(BIN)/jupyter labextension disable --level=sys_prefix $$name 2>/dev/null || exit 1; done
+	for name in formgrader validate_assignment assignment_list course_list; do \
+	    $(BIN)/jupyter server extension disable --sys-prefix nbgrader.server_extensions.$$name >/dev/null 2>&1 || exit 1; done
+	@touch $@
 
 $(UNSLOTH)/.ready: pyproject.toml constraints-unsloth.txt
 	$(PY) -m venv $(UNSLOTH)

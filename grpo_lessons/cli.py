@@ -17,6 +17,7 @@ from .commands.memory import memory
 from .commands.runs import diagnose, show
 from .commands.train import train
 from .commands.verify import verify
+from .commands.workshop import workshop
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -28,6 +29,7 @@ app = typer.Typer(
 for command in (doctor, train, compare, evaluate, verify, show, diagnose, memory, cost, dry_run):
     app.command()(command)
 app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(launch)
+app.add_typer(workshop, name="workshop")
 
 
 def main() -> None:

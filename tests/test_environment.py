@@ -38,7 +38,7 @@ def test_every_pin_is_exact_and_of_no_particular_processor():
 @pytest.mark.parametrize(
     ("name", "extras"),
     [
-        ("constraints.txt", ("lab", "qlora", "scale", "slides", "test", "smollm2")),
+        ("constraints.txt", ("lab", "qlora", "scale", "slides", "workshop", "test", "smollm2")),
         ("constraints-unsloth.txt", ("lab", "qlora", "unsloth", "test")),
     ],
 )

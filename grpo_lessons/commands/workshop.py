@@ -1,0 +1,53 @@
+"""`grpo-lessons workshop build|grade|quiz|report`: assignments for a class, their marks, quizzes on paper, a report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from .workshop_quiz import quiz, report
+
+workshop = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    help="For instructors: assignments through nbgrader, marks, quizzes, and a report without names.",
+)
+Lessons = Annotated[str, typer.Option(help="Which lessons, such as 01-09,12; all without it.")]
+Course = Annotated[Path, typer.Argument(help="The course folder.")]
+
+
+@workshop.command()
+def build(out: Course, lessons: Lessons = "") -> None:
+    """Make an nbgrader course folder from the lessons: `source/` with solutions, `release/` for the students."""
+    from grpo_lessons.workshop.assignments import build as build_course
+    from grpo_lessons.workshop.grader import nbgrader, require_nbgrader
+
+    console = Console(highlight=False)
+    built = build_course(out, lessons)
+    console.print(f"{len(built)} assignments in {out}/source", soft_wrap=True)
+    require_nbgrader()
+    for name in [path.stem for path in built] if lessons else ["*"]:
+        if failed := nbgrader(out, "generate_assignment", name, "--force"):
+            raise ValueError(f"{name} was not released: {failed}")
+    console.print(f"what students get is in {out}/release; what to do with it says {out}/README.md", soft_wrap=True)
+
+
+@workshop.command()
+def grade(
+    course: Course,
+    lessons: Lessons = "",
+    timeout: Annotated[int, typer.Option(help="Seconds for one cell.")] = 30,
+) -> None:
+    """Check, mend and grade all submissions; feedback, `grades.csv`, `marks.csv` and a report. Runs students' code."""
+    from grpo_lessons.workshop.grading import grade as grade_course
+
+    console = Console(highlight=False)
+    grade_course(course, lessons, timeout=timeout, say=lambda line: console.print(line, markup=False, soft_wrap=True))
+    console.print(f"written: grades.csv, marks.csv, grading_report.txt, feedback/ in {course}", soft_wrap=True)
+
+
+workshop.command()(quiz)
+workshop.command()(report)
