@@ -45,6 +45,7 @@ _HOMES = {
     "accuracy_by_rank": "lora",
     "levels_against_weights": "lora",
     "memory_bars": "lora",
+    "class_report": "classes",
     "who_wrote": "tool_use",
     "search_over_training": "tool_use",
 }

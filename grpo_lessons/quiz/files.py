@@ -18,6 +18,8 @@ import yaml
 from grpo_lessons.paths import data_dir
 from grpo_lessons.quiz.rules import complaints
 
+SAFE_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the same in C, where PyYAML was built with it
+
 
 @dataclass(frozen=True)
 class Misunderstanding:
@@ -99,7 +101,7 @@ def read(path: str | Path) -> Quiz:
     """A quiz file. ValueError lists everything in it that breaks a rule of `grpo_lessons.quiz.rules`."""
     path = Path(path)
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content = yaml.load(path.read_text(encoding="utf-8"), Loader=SAFE_LOADER)
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ValueError(f"{path.name} is not YAML in UTF-8: {error}") from error
     found = complaints(content, path.stem, lambda question: _right_letter(question["id"], question["options"]))

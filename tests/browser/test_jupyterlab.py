@@ -19,6 +19,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 from playwright.sync_api import Page, expect, sync_playwright
 
+from grpo_lessons import quiz
 from grpo_lessons.notebooks import METADATA, write
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -183,3 +184,25 @@ def test_a_failing_cell_is_seen(tmp_path):
     """The other tests count errors with a selector; this shows that it finds them."""
     write(new_notebook(cells=[new_code_cell("1 / 0")], metadata=METADATA), tmp_path / "bad.ipynb")
     visit(tmp_path / "bad.ipynb", tmp_path, 1, lambda page: expect(errors(page)).to_have_count(1))
+
+
+@pytest.mark.browser
+def test_a_quiz_is_clicked_and_scored(tmp_path):
+    """The second sitting, so that the reasons are to be seen; one answer is wrong on purpose."""
+    questions = quiz.load("04").questions
+    letters = [question.right_letter for question in questions]
+    wrong = next(letter for letter in questions[1].lettered if letter != letters[1])
+    cell = new_code_cell('from grpo_lessons import quiz\n\nquiz.ask("04", "after")')
+    write(new_notebook(cells=[cell], metadata=METADATA), tmp_path / "quiz_04.ipynb")
+
+    def look(page):
+        expect(errors(page)).to_have_count(0)
+        choices = page.locator(".widget-toggle-buttons")
+        expect(choices).to_have_count(5)
+        for place, letter in enumerate([letters[0], wrong, *letters[2:]]):
+            choices.nth(place).get_by_role("button", name=letter, exact=True).click()
+        page.get_by_role("button", name="Score my answers").click()
+        expect(page.get_by_text("Lesson 04, after: 4 of 5 right.")).to_be_visible()
+        expect(page.get_by_text(f"{wrong} is not right; right is {letters[1]}.")).to_be_visible()
+
+    visit(tmp_path / "quiz_04.ipynb", tmp_path, 2, look)
