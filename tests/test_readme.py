@@ -53,4 +53,5 @@ def test_named_make_targets_exist():
 
 def test_named_commands_exist():
     known = {command.name or command.callback.__name__ for command in app.registered_commands}
+    known |= {group.name for group in app.registered_groups}
     assert set(re.findall(r"`grpo-lessons ([a-z-]+)", README)) <= known

@@ -123,7 +123,7 @@ def test_cells_of_the_students_own_stay_where_they_are(check, notebook):
     assert checked.troubles == []
     sources = [cell.source for cell in checked.notebook.cells]
     assert sources[at - 1 : at + 1] == [RIGHT["06-wilson"], "helper = 1"]
-    assert ids(checked.notebook)[at + 1] == "06-wilson-check"
+    assert checked.notebook.cells[at + 1].metadata.nbgrader.grade_id == "06-wilson-check"
 
 
 def test_two_hundred_megabytes_of_output_are_left_out_with_a_line(check, notebook):
