@@ -94,11 +94,12 @@ def read_manifest(root: Root) -> dict[str, Any]:
 
 def check_machine(manifest: dict[str, Any]) -> None:
     """Raise InstallError where this Python or this machine cannot use the bundle's wheels."""
-    python = ".".join(map(str, sys.version_info[:2]))
-    if python != manifest["python"]:
+    wanted = _numbers(manifest["python"], 3)
+    kind, here = ".".join(map(str, wanted[:2])), platform.python_version()
+    if list(sys.version_info[:2]) != wanted[:2] or list(sys.version_info[:3]) < wanted:
         raise InstallError(
-            f"this bundle is for Python {manifest['python']}, and this is Python {python}; "
-            f"run it with Python {manifest['python']} (python.org), or ask for a bundle for {python}"
+            f"this bundle is for Python {kind}, {manifest['python']} or newer, and this is Python {here}; "
+            f"run it with such a Python (python.org), or ask for a bundle for yours"
         )
     here, version = this_platform(), system_version()
     if here != manifest["platform"]:
@@ -107,7 +108,7 @@ def check_machine(manifest: dict[str, Any]) -> None:
         name = "macOS" if here.startswith("macosx") else "glibc"
         raise InstallError(f"this bundle needs {name} {manifest['system']} or newer, and this machine has {version}")
     if importlib.util.find_spec("ensurepip") is None:
-        raise InstallError(f"this Python cannot make environments; install the package python{python}-venv")
+        raise InstallError(f"this Python cannot make environments; install the package python{kind}-venv")
 
 
 def this_platform() -> str:
@@ -268,8 +269,8 @@ def _text(path: Path) -> str:
     return path.read_text(encoding="utf-8") if path.is_file() else ""
 
 
-def _numbers(version: str) -> list[int]:
-    return [int(part) for part in version.split(".")[:2] if part.isdigit()]
+def _numbers(version: str, places: int = 2) -> list[int]:
+    return [int(part) for part in version.split(".")[:places] if part.isdigit()]
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -76,13 +76,13 @@ def collect(wanted: list[Requirement], folder: Path, platform: str, python: str,
 
 def needs(requirement: Requirement, wheels: dict[str, Path], platform: str, python: str) -> list[Requirement]:
     """The direct dependencies of a requirement and its extras on the platform, read from the wheel's metadata."""
-    markers = PLATFORMS[platform].markers | {"python_version": python, "python_full_version": f"{python}.0"}
+    version = {"python_version": ".".join(python.split(".")[:2]), "python_full_version": python}
     with zipfile.ZipFile(wheels[canonicalize_name(requirement.name)]) as wheel:
         name = next(name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
         lines = message_from_bytes(wheel.read(name)).get_all("Requires-Dist") or []
     every = [Requirement(line) for line in lines]
-    extras = ("", *requirement.extras)
-    return [r for r in every if not r.marker or any(r.marker.evaluate(markers | {"extra": extra}) for extra in extras)]
+    seen, extras = PLATFORMS[platform].markers | version, ("", *requirement.extras)
+    return [r for r in every if not r.marker or any(r.marker.evaluate(seen | {"extra": extra}) for extra in extras)]
 
 
 def download(wanted: list[Requirement], folder: Path, platform: str, python: str, *options: str) -> None:
@@ -95,8 +95,8 @@ def download(wanted: list[Requirement], folder: Path, platform: str, python: str
     names = [f"{r.name}{r.specifier}" for r in wanted]
     done = subprocess.run([*pip, *only, *tags, *options, *names], capture_output=True, text=True, check=False)
     if done.returncode:
-        reason = (done.stderr.strip().splitlines() or ["pip said nothing"])[-1]
-        raise BundleError(f"no wheel for {platform}, Python {python}: {reason}")
+        reason = "; ".join(line for line in done.stderr.splitlines() if line.startswith("ERROR")) or done.stderr
+        raise BundleError(f"not all wheels are to be had for {platform}, Python {python}: {reason}")
 
 
 def wheels_by_name(folder: Path) -> dict[str, Path]:

@@ -173,7 +173,11 @@ def test_a_link_out_of_the_folder_is_not_followed(root, tmp_path, quick):
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"python": "3.9"}, "this bundle is for Python 3.9, and this is Python 3.1"),
+        ({"python": "3.9.2"}, "this bundle is for Python 3.9, 3.9.2 or newer, and this is Python 3.1"),
+        (
+            {"python": f"3.{sys.version_info[1]}.99"},
+            "this bundle is for Python 3.1., 3.1..99 or newer, and this is Python",
+        ),
         ({"platform": "vax_vms"}, "this bundle is for vax_vms, and this Python is for "),
         ({"system": "99.0"}, "needs (glibc|macOS) 99.0 or newer"),
         ({"installed_bytes": 10**18}, "GB free; make room, or choose another disk with --to"),
@@ -245,7 +249,7 @@ def test_collecting_walks_all_levels_once_and_takes_torch_from_its_index(tmp_pat
 
 def test_a_missing_wheel_is_one_sentence(tmp_path):
     nowhere = ["--no-index", "--find-links", str(tmp_path)]
-    with pytest.raises(wheels.BundleError, match=r"no wheel for win_amd64, Python 3\.11: .*no-such-package-here"):
+    with pytest.raises(wheels.BundleError, match=r"to be had for win_amd64, Python 3\.11: .*no-such-package-here"):
         wheels.download([Requirement("no-such-package-here")], tmp_path, "win_amd64", "3.11", *nowhere)
 
 
@@ -265,6 +269,12 @@ def test_only_committed_files_get_in(tmp_path):
     (tmp_path / "lesson.ipynb").write_text("my name in an output")
     (tmp_path / "private.txt").write_text("secret")
     assert bundle.course_files(tmp_path) == {"lesson.ipynb": b"committed"}
+
+
+def test_solutions_and_hidden_tests_can_be_left_out():
+    names = set(bundle.course_files(ROOT)) - set(bundle.course_files(ROOT, bundle.SOLUTIONS + bundle.LEFT_OUT))
+    assert {"notebooks/solutions/04_solutions.ipynb", "grpo_lessons/workshop/hidden/lesson04.py"} <= names
+    assert all("solutions" in name or "hidden" in name for name in names)
 
 
 def test_an_unknown_platform_is_answered_with_the_known_ones(tmp_path, capsys):
