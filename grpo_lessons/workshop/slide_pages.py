@@ -72,7 +72,7 @@ def page(path: str | Path) -> str:
             *(_asset(REVEAL, name) for name in ("dist/reveal.js", "plugin/notes/notes.js", "plugin/zoom/zoom.js")),
         ],
     }
-    exporter = SlidesExporter(template_file=str(TEMPLATE / "slides.html.j2"), extra_template_basedirs=[str(TEMPLATE)])
+    exporter = SlidesExporter(template_file=str(TEMPLATE / "slides.html.j2"), exclude_anchor_links=True)
     html, _ = exporter.from_notebook_node(notebook(slides, f"Lesson {number}"), resources={"deck": deck})
     return html
 

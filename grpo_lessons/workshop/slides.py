@@ -26,8 +26,8 @@ from nbformat import NotebookNode
 FEWEST, MOST = 8, 14  # slides of a lesson
 WORDS = 40  # of a text, its heading and formulas apart
 CODE_LINES = 14
-LARGEST, SMALLEST = 30, 20  # pixels of printed text and code on a slide of 1280 x 720
-WIDTH, HEIGHT = 1130, 560  # pixels that such text may take
+LARGEST, SMALLEST = 38, 20  # pixels of printed text and code on a slide of 1280 x 720
+WIDTH, HEIGHT = 1150, 560  # pixels that such text may take
 CHARACTER, LINE = (
     0.602,
     1.35,
@@ -167,7 +167,7 @@ def _code_faults(slide: Slide) -> list[str]:
         faults.append("no output to show: the cell prints nothing, or only answers of `check`")
     if not re.fullmatch(r"##+ .+", slide.text):
         faults.append(f"below {slide.kind!r} only a line `## heading` may stand: {slide.text[:40]!r}")
-    if slide.font_size < SMALLEST:
+    if round(slide.font_size) < SMALLEST:
         faults.append(
             f"letters of {slide.font_size:.1f} pixels, at least {SMALLEST}: at most {int(WIDTH / CHARACTER / SMALLEST)}"
             f" characters a line and {int(HEIGHT / LINE / SMALLEST)} lines, code and output together"

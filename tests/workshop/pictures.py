@@ -36,6 +36,8 @@ FAULTS = """smallest => {
     const letters = parseFloat(getComputedStyle(element).fontSize);
     if (own && letters < smallest) found.push(`letters of ${letters} pixels: ${words}`);
   }
+  const shown = slide.querySelector(".shown");
+  if (shown && !shown.textContent.trim() && !shown.querySelector("img, svg")) found.push("nothing below the heading");
   if (slide.querySelector("[data-mjx-error], mjx-merror")) found.push("MathJax does not understand a formula");
   return found;
 }"""
