@@ -53,27 +53,26 @@ class ExecuteByExercise(Execute):
             cell.execution_count = None
             cell.outputs = [new_output("error", ename=LEFT_OUT, evalue=why, traceback=[f"{LEFT_OUT}: {why}"])]
             return cell, resources
-        self.written, self.said_exit = 0, False
-        try:
-            cell, resources = super().preprocess_cell(cell, resources, index)
-        except CellTimeoutError:
-            self._blame(owner, index, f"a cell ran longer than {self.timeout} s and could not be interrupted")
-            raise KernelLost from None
-        except DeadKernelError:
-            self._blame(owner, index, "a cell ended the kernel that it ran in")
-            raise KernelLost from None
-        if self.said_exit:
-            self._blame(owner, index, "a cell ended the kernel that it ran in, with exit() or quit()")
+        if lost := self._run(cell, resources, index):
+            self.blamed[owner] = (index, lost)
             raise KernelLost
         if any(output.get("ename") == CellTimeoutError.__name__ for output in cell.outputs):
-            self._blame(owner, index + 1, f"a cell ran longer than {self.timeout} s and was interrupted")
+            self.blamed[owner] = (index, f"a cell ran longer than {self.timeout} s and was interrupted")
         if cell.metadata.get("nbgrader", {}).get("grade"):
             # Our tests end in an assert; nbgrader would take a number shown from inside a function for the points.
             cell.outputs = [output for output in cell.outputs if output.output_type != "execute_result"]
         return cell, resources
 
-    def _blame(self, owner: str | int, first: int, why: str) -> None:
-        self.blamed[owner] = (first, why)
+    def _run(self, cell: NotebookNode, resources: dict, index: int) -> str:
+        """Run one cell; the answer is why its kernel is of no more use, or ""."""
+        self.written, self.said_exit = 0, False
+        try:
+            super().preprocess_cell(cell, resources, index)
+        except CellTimeoutError:
+            return f"a cell ran longer than {self.timeout} s and could not be interrupted"
+        except DeadKernelError:
+            return "a cell ended the kernel that it ran in"
+        return "a cell ended the kernel that it ran in, with exit() or quit()" if self.said_exit else ""
 
     def on_cell_executed(self, **kwargs) -> None:
         """Notice exit() and quit(): the kernel answers first and ends a moment later, under the next cell."""

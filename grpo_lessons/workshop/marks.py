@@ -51,14 +51,15 @@ class Marks:
             except MissingEntry:
                 return []
             points = {grade.name: (grade.score, grade.max_score) for grade in grades}
-        marks = []
-        for cell in nbformat.read(self.course / "source" / lesson / f"{lesson}.ipynb", as_version=4).cells:
-            graded = cell.metadata.get("nbgrader", {})
-            if graded.get("solution"):
-                tests = [points[f"{graded['grade_id']}-{kind}"] for kind in ("check", "hidden")]
-                earned, most = (sum(column) for column in zip(*tests, strict=True))
-                marks.append(Mark(cell.metadata["grpo_lessons"]["exercise"], earned, most))
-        return marks
+        marks: dict[str, Mark] = {}
+        for cell in nbformat.read(self.course / "release" / lesson / f"{lesson}.ipynb", as_version=4).cells:
+            test = cell.metadata.get("nbgrader", {}).get("grade_id")
+            if test in points:
+                name = cell.metadata.get("grpo_lessons", {}).get("exercise", test)
+                before = marks.get(name, Mark(name, 0.0, 0.0))
+                earned, most = points[test]
+                marks[name] = Mark(name, before.points + earned, before.out_of + most)
+        return list(marks.values())
 
     def _gradebook(self):
         from nbgrader.api import Gradebook

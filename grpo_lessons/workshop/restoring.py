@@ -58,8 +58,7 @@ class Restorer:
                         names[i] = answer
                         self.troubles.append(f"answer cell {answer} had lost its id; it was recognised by `{defined}`")
                         break
-        for answer in self.answers.keys() - set(names):
-            self.troubles.append(f"answer cell {answer} is missing")
+        self.troubles += [f"answer cell {answer} is missing" for answer in self.answers if answer not in names]
         return names
 
     def _name(self, cell: dict) -> str | None:
@@ -102,12 +101,12 @@ class Restorer:
 
     def _setup_first(self, cells: list[tuple[str | None, NotebookNode]]) -> list[tuple[str | None, NotebookNode]]:
         """The set-up runs before all other code."""
-        setup = next(name for name in self.locked if name.endswith("-setup"))
+        setup = next((name for name in self.locked if name.endswith("-setup")), None)
         code = [name for name, cell in cells if cell.cell_type == "code"]
+        if setup is None or code[:1] == [setup]:
+            return cells
         if setup not in code:
             self.troubles.append(f"cell {setup} is missing; it was put back")
-        if code[:1] == [setup]:
-            return cells
         return [(setup, nbformat.from_dict(self.locked[setup])), *(pair for pair in cells if pair[0] != setup)]
 
 
@@ -127,7 +126,7 @@ def points(cell: dict) -> object:
 def source_of(cell: dict) -> str:
     """The text of a cell, as UTF-8 can hold it."""
     source = cell.get("source", "")
-    text = "".join(part for part in source if isinstance(part, str)) if isinstance(source, list) else str(source)
+    text = "".join(part for part in (source if isinstance(source, list) else [source]) if isinstance(part, str))
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
