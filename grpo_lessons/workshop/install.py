@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     Root = Path | zipfile.Path  # the unpacked bundle, or the folder inside the archive
 RECORD = ".installed.json"
 EXTRAS = "[lab,qlora]"
-BYTECODE = 1.3  # an installed package takes about a third more than its wheel unpacked
+SPARE = 1.2  # bytecode of the modules that are used, and rounding up to blocks of the disk
 # In the new environment: is each package there, is each of its files, and is the course this folder's?
 PROBE = """
 import importlib.metadata as metadata, importlib.util, pathlib, re, sys
@@ -126,7 +126,7 @@ def check_space(manifest: dict[str, Any], root: Root, target: Path, *, with_pack
     """Raise InstallError where the disk of `target` is too full, the folder is not writable or its path too long."""
     need = sum(entry["bytes"] for name, entry in manifest["files"].items() if name.startswith("course/"))
     if with_packages:
-        need += int(manifest["installed_bytes"] * BYTECODE)
+        need += int(manifest["installed_bytes"] * SPARE)
         need += 0 if isinstance(root, Path) else sum(entry["bytes"] for entry in manifest["files"].values())
     parent = next(folder for folder in (target, *target.absolute().parents) if folder.exists())
     free = shutil.disk_usage(parent).free
@@ -184,8 +184,9 @@ def make_environment(root: Root, manifest: dict[str, Any], target: Path) -> None
             _write(root / name, unpacked / PurePosixPath(name).name)
         wheels = unpacked
     _run([sys.executable, "-m", "venv", "--clear", target / ".venv"], target)
-    pip = [python_of(target), "-I", "-m", "pip", "--isolated", "--disable-pip-version-check", "install", "--no-index"]
-    _run([*pip, "--find-links", Path(str(wheels)).resolve(), "-e", f"{target.resolve()}{EXTRAS}"], target)
+    pip = [python_of(target), "-I", "-m", "pip", "--isolated", "--disable-pip-version-check", "install"]
+    offline = ["--no-index", "--no-compile", "--find-links"]  # Python compiles what is imported, and no more
+    _run([*pip, *offline, Path(str(wheels)).resolve(), "-e", f"{target.resolve()}{EXTRAS}"], target)
     shutil.rmtree(unpacked, ignore_errors=True)
 
 

@@ -22,7 +22,7 @@ class Row:
     """One line of a timetable. minutes: an estimate; cells: numbers of code cells; `what` where there is no lesson."""
 
     minutes: int
-    say: str
+    say: str = ""
     what: str = ""
     lesson: str = ""
     sections: tuple[str, ...] = ()
@@ -119,7 +119,11 @@ def table(part: Part, measured: dict[str, dict]) -> str:
     clock = 60 * hours + minutes
     lines = ["| from | min | what | kernel | say; while it runs; when late |", "|---|---|---|---|---|"]
     for row in part.rows:
-        notes = [f"“{row.say}”", row.wait and f"**While it runs:** {row.wait}", row.late and f"**Late:** {row.late}"]
+        notes = [
+            row.say and f"“{row.say}”",
+            row.wait and f"**While it runs:** {row.wait}",
+            row.late and f"**Late:** {row.late}",
+        ]
         when = f"{clock // 60}:{clock % 60:02}"
         lines.append(
             f"| {when} | {row.minutes} | {_what(row)} | {kernel(row, measured)} | {' '.join(filter(None, notes))} |"
