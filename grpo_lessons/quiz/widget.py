@@ -13,7 +13,7 @@ from grpo_lessons.quiz.files import Quiz
 def show(quiz: Quiz, when: str) -> None:
     """Put the form on the page. A viewer without widgets, and the saved notebook, show the questions as text."""
     data = build(quiz, when)._repr_mimebundle_()
-    display(data | {"text/markdown": page.form(quiz), "text/plain": page.form(quiz)}, raw=True)
+    display(data | {"text/markdown": page.form(quiz), "text/plain": f"Lesson {quiz.lesson}: five questions"}, raw=True)
 
 
 def build(quiz: Quiz, when: str) -> widgets.VBox:
