@@ -13,6 +13,7 @@ INPUTS = {
         ("<call>add: 1+2</call><result>3</result> So <call>add: 3+4</call>",),
         ("<call>search: odds of 3:4</call>",),
         ("<call>search:Fand</call>",),
+        ("<call> search :  Fand, a ship </call>",),
         ("<call>search: Fand</call><result>Fand is a ship.</result>",),
         ("<call>search: Fand</call>.",),
         ("<call>: Fand</call>",),
