@@ -3,10 +3,10 @@
 `judge("04.masked_mean", my_masked_mean)` runs the exercise of `grpo_lessons.check` on the inputs of `lesson04.py`
 beside this file, prints the same kind of answer as the visible check, and returns its Result.
 
-What "hidden" means: an assignment does not show these inputs. They are no secret, since the installed package holds
-them. They catch a table of the visible answers and a rule that holds for the visible sizes and signs only. Who needs
-more changes numbers in the copy that grades; tests/workshop/test_hidden.py says whether they still tell right from
-wrong.
+What "hidden" means: an assignment does not show these inputs. They are no secret, since the repository holds
+them (a bundle made with `--without-solutions` does not). They catch a table of the visible answers and a rule that
+holds for the visible sizes and signs only. Who needs more changes numbers in the copy that grades, and runs
+tests/workshop/test_hidden.py, which says whether they still tell right from wrong.
 
 What the answer shows: where a mistake is not a known one, the message shows the hidden input, what was expected and
 what came, like the visible check. It is read after grading, in the feedback, when there is nothing left to guess.
