@@ -126,6 +126,7 @@ def test_cells_of_the_students_own_stay_where_they_are(check, notebook):
     assert checked.notebook.cells[at + 1].metadata.nbgrader.grade_id == "06-wilson-check"
 
 
+@pytest.mark.slow  # builds and parses it: a gigabyte of memory for some seconds
 def test_two_hundred_megabytes_of_output_are_left_out_with_a_line(check, notebook):
     flood = [{"output_type": "stream", "name": "stdout", "text": "x" * 200_000_000}]
     cell(notebook, "06-wilson-check")["outputs"] = flood
