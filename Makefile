@@ -81,6 +81,7 @@ record: $(READY)         ## make the recorded studies of data/recorded/ again (h
 	$(BIN)/python -m grpo_lessons.clinic
 	$(BIN)/python -m grpo_lessons.lora_study
 	$(BIN)/python -m grpo_lessons.programs_study
+	$(BIN)/python -m grpo_lessons.lookup_study
 
 lint: $(READY)
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .

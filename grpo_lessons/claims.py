@@ -79,9 +79,9 @@ def curve_claim(
 
 def rows() -> list[Row]:
     """All claims with the verdicts of the recorded runs."""
-    from .task_claims import knights  # here, because that file builds on this one
+    from .task_claims import knights, lookup  # here, because that file builds on this one
 
-    return [*_foundations(), *_gmpo(), *_sharpness(), *_adapters(), *knights()]
+    return [*_foundations(), *_gmpo(), *_sharpness(), *_adapters(), *knights(), *lookup()]
 
 
 def _foundations() -> list[Row]:

@@ -25,3 +25,16 @@ def knights() -> list[Row]:
         Row("14", "A curriculum beats random order (here: two people, then three, against both mixed; tested on "
             "three).", "arXiv 2502.14768", *order),
     ]  # fmt: skip
+
+
+def lookup() -> list[Row]:
+    """Lesson 16: GRPO-SG and the mask over retrieved tokens on questions with a search tool."""
+    study, sharp = load_recorded("lookup"), "arXiv 2511.00066"
+    return [
+        Row("16", "GRPO-SG lifts tool-augmented question answering from 13.84 to 27.29 exact match.", sharp,
+            *ELSEWHERE),
+        Row("16", "GRPO-SG is better than GRPO on questions with a tool (here: held-out look-up questions).", sharp,
+            *accuracy_claim(study, "grpo_sg", "grpo", "cost 0.1")),
+        Row("16", "Masking retrieved tokens makes training stable (here: exact match is higher than without the mask).",
+            "arXiv 2503.09516", *accuracy_claim(study, "grpo", "no mask", "cost 0.1")),
+    ]  # fmt: skip

@@ -45,7 +45,7 @@ def _wrap(tokens: list[str], mask: list[float]) -> list[list[tuple[int, str, boo
 
 
 def search_over_training(panels: dict[str, list], *, window: int = 3):
-    """Share of completions with a call, for questions with and without a note; one panel for each setting.
+    """Share of completions with a call, for questions with and without a note; one panel for each setting, 3 a row.
 
     What to see: two lines that part, one going up and one going down, are a policy that learns when to search; thin
     lines are seeds, thick ones their mean.
@@ -53,8 +53,12 @@ def search_over_training(panels: dict[str, list], *, window: int = 3):
     panels: title -> tables of `tasks.lookup_report.search_shares`, one a seed. window: steps in the running mean.
     Returns a Figure.
     """
-    fig, axes = new_grid(1, len(panels), size=(1.2 + 3.1 * len(panels), 3.4), sharey=True)
-    for ax, (title, tables) in zip(axes[0], panels.items(), strict=True):
+    columns = min(3, len(panels))
+    rows = -(-len(panels) // columns)
+    fig, axes = new_grid(rows, columns, size=(1.2 + 3.1 * columns, 3.4 * rows), sharey=True)
+    for ax in axes.flat[len(panels) :]:
+        ax.remove()
+    for ax, (title, tables) in zip(axes.flat, panels.items(), strict=False):
         for column, ink in (("no note", BLUE), ("note", ORANGE)):
             smooth = [100 * t[column].rolling(window, min_periods=1).mean() for t in tables]
             for table, line in zip(tables, smooth, strict=True):
@@ -62,6 +66,7 @@ def search_over_training(panels: dict[str, list], *, window: int = 3):
             ax.plot(tables[0]["step"], sum(smooth) / len(smooth), color=ink, linewidth=2, label=column)
         ax.set(title=title, xlabel="step (one rollout each)", ylim=(-2, 102))
         ax.axhline(100, color=GREY, linewidth=0.5)
-    axes[0, 0].set_ylabel("completions with a call (%)")
+    for ax in axes[:, 0]:
+        ax.set_ylabel("completions with a call (%)")
     label_lines(axes[0, -1])
     return fig
