@@ -22,6 +22,7 @@ TEMPLATE = Path(__file__).parent / "reveal"
 REVEAL = ("sphinx-revealjs", "sphinx_revealjs/_static/revealjs")
 MATHJAX = ("django-static-mathjax", "mathjax/static/mathjax/es5")
 LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((?!https?:)[^)]+\)")
+PREDICT = re.compile(r"^(## |\*\*)Predict", re.MULTILINE)  # a question to the room looks like one
 INDEX = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>Slides of the course</title>
 <style>body {{ font: 18px/1.5 "Segoe UI", "Helvetica Neue", Arial, sans-serif; margin: 3em auto; max-width: 48em; }}
@@ -44,7 +45,7 @@ def notebook(slides: list[Slide], lesson: str) -> NotebookNode:
     cells = []
     for slide in slides:
         title = slide.text.startswith("# ")
-        look = "title" if title else "predict" if slide.heading.startswith("Predict") else slide.kind
+        look = "title" if title else "predict" if PREDICT.search(slide.text) else slide.kind
         parts = [new_markdown_cell(f"{slide.text}\n\n{lesson}" if title else slide.text, metadata={"look": look})]
         parts[0].metadata.slideshow = {"slide_type": "slide"}
         if slide.kind != "text":

@@ -115,15 +115,16 @@ def _definition(number: int, source: str, name: str) -> str:
 
 
 def _shown(outputs: list[NotebookNode]) -> tuple[list[NotebookNode], list[str]]:
-    """(what is shown, what goes to the notes): beside a figure the printed text is not shown."""
+    """(what is shown, what goes to the notes): beside a figure printed text is not shown, and progress never is."""
     figure = any("image/png" in output.get("data", {}) for output in outputs)
     shown, notes = [], []
     for output in outputs:
         text = printed(output)
         left = ANSWER.sub("", text).strip("\n")
-        if text and (figure or not left):
+        progress = output.output_type == "display_data"
+        if text and (figure or progress or not left):
             notes.append(f"```\n{text.strip()}\n```")
-        elif text != left:
+        elif left:
             shown.append(nbformat.v4.new_output("stream", name="stdout", text=left))
         else:
             shown.append(output)

@@ -69,6 +69,17 @@ def test_beside_a_figure_printed_text_goes_to_the_notes():
     assert (slide.outputs, slide.notes) == ([FIGURE], ["```\naccuracy 0.5\n```"])
 
 
+def test_the_line_of_progress_of_a_run_is_not_shown():
+    progress = new_output("display_data", {"text/plain": "grpo: 30/30 steps, reward 0.91"})
+    slide = slides(code("train()", "output", progress, "accuracy 0.9\n"))[-1]
+    assert [output.text for output in slide.outputs] == ["accuracy 0.9"]
+
+
+@pytest.mark.parametrize("asked", ["## Predict: how far?\n\nBy how much?", "## How far?\n\n**Predict.** By how much?"])
+def test_a_prediction_looks_like_a_question(asked, tmp_path):
+    assert '<div class="slide predict">' in page(lesson(tmp_path, text("x", asked)))
+
+
 def test_answers_of_check_are_not_shown():
     answer = "04.clip: it is 0. You wrote no guess down.\n04.x. Not done yet: mask\n"
     slide = slides(code("f()", "output", f"gradient 1.0\n{answer}"))[-1]
