@@ -6,6 +6,7 @@ that holds the slides alone, with a template of ours in `reveal/`.
 """
 
 import re
+from functools import cache
 from html import escape
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
@@ -92,6 +93,7 @@ def build(paths: list[str], folder: str | Path) -> None:
     (folder / "index.html").write_text(INDEX.format(rows="\n".join(rows)), encoding="utf-8")
 
 
+@cache
 def _asset(package: tuple[str, str], name: str) -> str:
     """A file of an installed package, safe inside a script or style element."""
     project, folder = package
