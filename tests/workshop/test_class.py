@@ -17,9 +17,9 @@ pytestmark = pytest.mark.slow
 LESSONS = {name: read_lesson(lesson_files()[name]) for name in ("lesson06", "lesson17")}  # three exercises each
 FAULTS = {
     "lesson06": {"endless_loop": (0, "while True: pass"), "crashed_kernel": (1, "__import__('os')._exit(1)")},
-    # A loop that swallows the interrupt, and a kernel that leaves politely.
+    # A loop that is deaf to the interrupt, and a kernel that leaves politely.
     "lesson17": {
-        "endless_loop": (1, "while True:\n        try:\n            while True: pass\n        except: pass"),
+        "endless_loop": (1, "__import__('signal').signal(2, 1)\n    while True: pass"),
         "crashed_kernel": (0, "get_ipython().ask_exit()"),
     },
 }

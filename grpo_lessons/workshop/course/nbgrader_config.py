@@ -10,6 +10,7 @@ c.CourseDirectory.course_id = "grpo-lessons"
 c.ClearSolutions.code_stub = {"python": ""}
 # Seconds for one cell; then it is interrupted and counts as failed.
 c.Execute.timeout = 30
+c.Execute.iopub_timeout = 10  # seconds for the interrupt to be answered; else the kernel is given up
 c.Execute.shutdown_kernel = "immediate"
 # An endless loop or a dead kernel costs its own exercise only.
 c.Autograde.autograde_preprocessors = [
