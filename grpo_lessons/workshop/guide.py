@@ -29,7 +29,8 @@ def tracks() -> str:
     measured = load_measured()
     places = sorted({(each["processor"], each["date"]) for each in measured.values()})
     words = " and ".join(f"{processor}, {date}" for processor, date in places)
-    how = f"Kernel times: processor seconds of these cells with one thread ({words}; lessons {', '.join(measured)})."
+    how = f"Kernel times: processor seconds of these cells with one thread ({words}; lessons {', '.join(measured)}); "
+    how += "for another lesson the time of the whole of it, from its head, in brackets."
     return "\n\n".join([how, *(_track(each, measured) for each in load_tracks())])
 
 
