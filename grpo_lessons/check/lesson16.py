@@ -56,6 +56,20 @@ def _naive(text):
     return name.strip(), argument.strip()
 
 
+def _without_argument(text):
+    """Accepts an empty tool or argument."""
+    if not text.endswith("</call>") or "<call>" not in text:
+        return None
+    name, colon, argument = text.removesuffix("</call>").rpartition("<call>")[2].partition(":")
+    return (name.strip(), argument.strip()) if colon else None
+
+
+def _one_colon(text):
+    """Refuses an argument with a colon in it."""
+    read = _read(text)
+    return None if read and ":" in read[1] else read
+
+
 def _first_call(text):
     cut = text.find("</call>") + len("</call>")
     return _read(text[:cut]) if text.endswith("</call>") else None
@@ -85,6 +99,14 @@ read_call = Exercise(
     ),
     wrong=(
         (
+            _without_argument,
+            "a call without a tool or without an argument is malformed: return None.",
+        ),
+        (
+            _one_colon,
+            "only the first colon separates the tool from its argument; others belong to the argument.",
+        ),
+        (
             _naive,
             "a completion under training holds every malformed call there is: one without a colon, one that is not "
             "closed. Return None for those instead of raising.",
@@ -111,6 +133,10 @@ break_even = Exercise(
     wrong=(
         (lambda with_search, without, calls: with_search - without, "two calls cost twice: divide by their number."),
         (lambda with_search, without, calls: with_search / calls, "a guess is right sometimes as well: subtract that."),
+        (
+            lambda with_search, without, calls: (with_search - without) * calls,
+            "with more calls each must be cheaper: divide by their number.",
+        ),
         (
             lambda with_search, without, calls: max(0.0, (with_search - without) / calls),
             "a negative answer says something: searching would have to be paid for. Leave it negative.",
