@@ -9,7 +9,7 @@ WORKSHOP := $(VENV)/.workshop
 export OMP_NUM_THREADS ?= 1
 export TOKENIZERS_PARALLELISM = false
 
-.PHONY: help train test test-slow test-unsloth test-trl test-verl test-lessons smollm2 test-browser notebooks lab workshop bundle bench soak record lint clean setup
+.PHONY: help train test test-slow test-unsloth test-trl test-verl test-lessons smollm2 test-browser notebooks lab workshop bundle slides bench soak record lint clean setup
 
 help:                    ## these lines
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16

@@ -77,6 +77,12 @@ def test_every_line_of_the_conda_environment_gives_its_reason():
     assert len(entries) == 4 and all("  # " in line for line in entries)
 
 
+def test_no_file_or_folder_can_stand_in_for_a_make_target():
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    phony = re.search(r"^\.PHONY: (.+)$", makefile, re.MULTILINE)[1].split()
+    assert sorted(phony) == sorted(re.findall(r"^([a-z][a-z0-9-]*):", makefile, re.MULTILINE))
+
+
 def test_make_sets_up_each_environment_with_its_pins():
     makefile = (ROOT / "Makefile").read_text()
     assert "-c constraints.txt -e '.[lab,qlora,scale,slides,test]'" in makefile
