@@ -44,10 +44,13 @@ assert result, result.message
 def build(course: Path, lessons: str = "") -> list[Path]:
     """Write the course folder; returns the source notebooks. Submissions and marks in it stay as they are.
 
-    lessons: "01-09,12", or "" for all that have exercises, side roads included.
+    lessons: "01-09,12", or "" for all that have exercises, side roads included. ValueError for an unknown lesson, and
+    for a folder with a README.md that is not a course's.
     """
     files = lesson_files()
     chosen = select(lessons, list(files))
+    if (course / "README.md").exists() and not (course / "nbgrader_config.py").exists():
+        raise ValueError(f"{course} has a README.md of its own: give a new folder, or one that an earlier build made")
     course.mkdir(parents=True, exist_ok=True)
     for path in COURSE.iterdir():
         if path.is_file():

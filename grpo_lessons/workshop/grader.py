@@ -49,8 +49,8 @@ def nbgrader(course: Path, *arguments: str, timeout: float | None = None) -> str
 def remove(path: Path) -> None:
     """Remove a folder if it is there, read-only files (as nbgrader leaves them) included."""
     if path.is_dir():
-        for folder in [path, *(p for p in path.rglob("*") if p.is_dir() and not p.is_symlink())]:
-            folder.chmod(0o755)
+        for each in [path, *(p for p in path.rglob("*") if not p.is_symlink())]:
+            each.chmod(0o755)  # Windows wants it of the files, other systems of the folders
         shutil.rmtree(path)
 
 

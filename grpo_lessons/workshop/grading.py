@@ -56,23 +56,30 @@ def grade(course: Path, lessons: str = "", *, timeout: int = 30, say: Callable[[
     """
     require_nbgrader()
     released = released_lessons(course, lessons)
-    students, report = students_of(course)
-    for line in report:
-        say(line)
+    report: list[str] = []
+
+    def tell(lines: list[str]) -> None:
+        for line in map(one_line, lines):
+            say(line)
+            report.append(line)
+
+    students, strange = students_of(course)
+    tell(strange)
     book = Marks(course)
     book.enrol(students)
     outcomes = []
     for lesson, notebook in released.items():
         for student in students:
             outcomes.append(grade_one(book, lesson, student, notebook, timeout))
-            for line in outcomes[-1].lines():
-                say(line)
-                report.append(line)
-    for line in finish(course, outcomes):
-        say(line)
-        report.append(line)
+            tell(outcomes[-1].lines())
+    tell(finish(course, outcomes))
     (course / "grading_report.txt").write_text("\n".join(report) + "\n", encoding="utf-8")
     return outcomes
+
+
+def one_line(text: str) -> str:
+    """The text with line ends and whatever else cannot be shown as escapes: names of submitted files may hold any."""
+    return "".join(character if character.isprintable() else ascii(character)[1:-1] for character in text)
 
 
 def released_lessons(course: Path, lessons: str) -> dict[str, NotebookNode]:
@@ -120,8 +127,8 @@ def grade_one(book: Marks, lesson: str, student: str, release: NotebookNode, tim
     copy = course / "checked" / student / lesson
     write(checked.notebook, copy / f"{lesson}.ipynb")
     changed = datetime.fromtimestamp(checked.changed, UTC)
-    (copy / "timestamp.txt").write_text(f"{changed:%Y-%m-%d %H:%M:%S} UTC\n")  # nbgrader reads it
-    cells = sum(cell.cell_type == "code" for cell in checked.notebook.cells)
+    (copy / "timestamp.txt").write_text(f"{changed:%Y-%m-%d %H:%M:%S} UTC\n", encoding="utf-8")  # nbgrader reads it
+    cells = sum(cell.cell_type == "code" for cell in release.cells)  # not the submission's: it may have thousands
     failed = nbgrader(
         course, "autograde", lesson, f"--student={student}", "--force", f"--Execute.timeout={timeout}",
         "--CourseDirectory.submitted_directory=checked", timeout=120 + cells * (timeout + 15),

@@ -74,7 +74,7 @@ def stopped_cells(autograded: Path) -> list[str]:
         name = cell.metadata.get("grpo_lessons", {}).get("exercise", f"cell {i + 1}")
         for output in cell.get("outputs", []):
             if output.get("ename") == LEFT_OUT:
-                lines[name] = f"{name}: {output.evalue}"
+                lines[name] = f"{name}: {output.evalue[:200]}"
             elif output.get("ename") == "CellTimeoutError":
                 lines.setdefault(name, f"{name}: a cell ran out of time and was interrupted")
     return list(lines.values())

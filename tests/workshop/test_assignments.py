@@ -108,6 +108,14 @@ def test_a_course_folder_has_source_configuration_and_instructions(tmp_path):
     assert found == ["README.md", "nbgrader_config.py", "source/lesson06/lesson06.ipynb"]
 
 
+def test_a_readme_of_something_else_is_not_overwritten(tmp_path):
+    (tmp_path / "README.md").write_text("my thesis", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"has a README.md of its own: give a new folder"):
+        build(tmp_path, "06")
+    assert (tmp_path / "README.md").read_text(encoding="utf-8") == "my thesis"
+    assert build(tmp_path / "course", "06") == build(tmp_path / "course", "06")
+
+
 def test_lessons_are_chosen_by_number_span_and_name():
     names = ["lesson01", "lesson02", "lesson04", "side_ppo"]
     assert select("", names) == names

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 import time
 from dataclasses import dataclass, field
 from types import SimpleNamespace
@@ -15,7 +16,7 @@ from grpo_lessons.commands.workshop import build
 from grpo_lessons.workshop import grader, grading
 from grpo_lessons.workshop.assignments import assignment
 from grpo_lessons.workshop.exercises import lesson_files, read_lesson
-from grpo_lessons.workshop.grading import Outcome, grade, grade_one, students_of
+from grpo_lessons.workshop.grading import Outcome, grade, grade_one, one_line, students_of
 from grpo_lessons.workshop.marks import LEFT_OUT, Mark, stopped_cells
 
 LESSON = read_lesson(lesson_files()["lesson06"])
@@ -172,6 +173,27 @@ def test_cells_that_were_stopped_are_named_once_for_each_exercise(tmp_path):
         "06.wilson: a cell ran longer than 5 s and was interrupted",
         "cell 5: a cell ran out of time and was interrupted",
     ]
+
+
+def test_names_of_submitted_files_can_neither_forge_a_line_nor_stop_the_report(course):
+    folder = course / "submitted" / "bob" / "lesson06"
+    (folder / "x\nlesson06  eve              6 of 6").touch()
+    grade(course, say=lambda line: None)
+    lines = (course / "grading_report.txt").read_text(encoding="utf-8").splitlines()
+    assert [line.split()[1] for line in lines if line.startswith("lesson06")] == ["ada", "bob"]
+    assert r"x\nlesson06  eve              6 of 6" in lines[-1]
+    assert one_line(os.fsdecode(b"caf\xe9 \x1b[2J")) == r"caf\udce9 \x1b[2J"  # Latin-1, and an order to the terminal
+
+
+def test_the_time_for_a_submission_does_not_grow_with_cells_of_its_own(course, monkeypatch):
+    notebook = pupils.released(course, "lesson06")
+    limits = []
+    monkeypatch.setattr(grading, "nbgrader", lambda *arguments, timeout: limits.append(timeout) or "it did not end")
+    for extra in (0, 1000):
+        notebook["cells"] += [{"cell_type": "code", "metadata": {}, "source": "while True: pass"}] * extra
+        pupils.hand_in(course, "bob", "lesson06", notebook)
+        grade_one(Book(course), "lesson06", "bob", grading.released_lessons(course, "06")["lesson06"], 30)
+    assert limits[0] == limits[1] < 1200
 
 
 def test_full_marks_are_one_line():
