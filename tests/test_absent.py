@@ -1,7 +1,7 @@
 """Without Unsloth, bitsandbytes, peft, trl, a GPU and a network the library can be imported.
 
-Left out are the modules that exist for one library alone and build on it (integrations/trl*.py and verl_losses.py), and
-the program of the sandbox, which is not imported.
+Left out are the modules that exist for one library alone and build on it (integrations/trl*.py and verl_losses.py,
+workshop/execution.py), and what is not imported but run or read: the program of the sandbox, nbgrader's configuration.
 """
 
 import subprocess
@@ -11,7 +11,7 @@ CODE = """
 import pkgutil, socket, sys
 from importlib import import_module
 
-for name in ("unsloth", "bitsandbytes", "peft", "trl", "datasets", "accelerate", "gguf", "vllm", "reasoning_gym"):
+for name in ("unsloth", "bitsandbytes", "peft", "trl", "datasets", "accelerate", "gguf", "vllm", "reasoning_gym", "nbgrader"):
     sys.modules[name] = None  # importing it raises ImportError
 
 def no_network(*args, **options):
@@ -23,7 +23,8 @@ torch.cuda.is_available = lambda: False
 
 import grpo_lessons
 names = [module.name for module in pkgutil.walk_packages(grpo_lessons.__path__, "grpo_lessons.")]
-apart = "integrations.trl", "integrations.verl_losses", "verifiers.sandbox.__main__"
+apart = ("integrations.trl", "integrations.verl_losses", "verifiers.sandbox.__main__", "workshop.execution",
+         "workshop.course")
 names = [name for name in names if not name.removeprefix("grpo_lessons.").startswith(apart)]
 for name in names:
     import_module(name)

@@ -25,14 +25,14 @@ def build(out: Course, lessons: Lessons = "") -> None:
     from grpo_lessons.workshop.assignments import build as build_course
     from grpo_lessons.workshop.grader import nbgrader, require_nbgrader
 
-    console = Console(highlight=False)
+    console = Console(highlight=False, markup=False, soft_wrap=True)
     built = build_course(out, lessons)
-    console.print(f"{len(built)} assignments in {out}/source", soft_wrap=True)
+    console.print(f"{len(built)} assignments in {out}/source")
     require_nbgrader()
     for name in [path.stem for path in built] if lessons else ["*"]:
         if failed := nbgrader(out, "generate_assignment", name, "--force"):
             raise ValueError(f"{name} was not released: {failed}")
-    console.print(f"what students get is in {out}/release; what to do with it says {out}/README.md", soft_wrap=True)
+    console.print(f"what students get is in {out}/release; what to do with it says {out}/README.md")
 
 
 @workshop.command()
@@ -44,9 +44,9 @@ def grade(
     """Check, mend and grade all submissions; feedback, `grades.csv`, `marks.csv` and a report. Runs students' code."""
     from grpo_lessons.workshop.grading import grade as grade_course
 
-    console = Console(highlight=False)
-    grade_course(course, lessons, timeout=timeout, say=lambda line: console.print(line, markup=False, soft_wrap=True))
-    console.print(f"written: grades.csv, marks.csv, grading_report.txt, feedback/ in {course}", soft_wrap=True)
+    console = Console(highlight=False, markup=False, soft_wrap=True)
+    grade_course(course, lessons, timeout=timeout, say=console.print)
+    console.print(f"written: grades.csv, marks.csv, grading_report.txt, feedback/ in {course}")
 
 
 workshop.command()(quiz)

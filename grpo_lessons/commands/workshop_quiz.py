@@ -27,7 +27,7 @@ def report(
     """Turn a class's quiz answers and marks into one page without names; the lines below it are for you alone."""
     from grpo_lessons.workshop.report import report as write_report
 
-    console = Console(highlight=False)
+    console = Console(highlight=False, markup=False, soft_wrap=True)
     for line in write_report(folder, out):
-        console.print(line, markup=False, soft_wrap=True)
-    console.print(f"written: report.md, report.csv, report.png in {out}", markup=False, soft_wrap=True)
+        console.print(line)
+    console.print(f"written: report.md, report.csv, report.png in {out}")

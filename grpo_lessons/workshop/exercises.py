@@ -15,10 +15,9 @@ import nbformat
 from nbformat import NotebookNode
 
 from grpo_lessons.paths import data_dir
-from grpo_lessons.workshop.source_text import check_call, definitions, imports_of, names_in
+from grpo_lessons.workshop.source_text import check_call, definitions, imports_of, names_in, without_file_links
 
 MARKER = re.compile(r"^\*\*(Exercise )?\d")  # "**2.** ..." or "**Exercise 2.** ..." begins an exercise's text
-LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((?!https?:)[^)]+\)")  # to a file beside the lesson, which students may not have
 
 
 @dataclass(frozen=True)
@@ -103,7 +102,7 @@ def exercise_text(cells: list[NotebookNode], at: int) -> list[tuple[str, str]]:
     heading = next((h for c in cells[at::-1] for h in re.findall(r"^## (.+)$", _markdown(c), re.M)[::-1]), "")
     pieces = [(kind, part) for i, (kind, part) in enumerate(pieces) if kind == "code" or i >= first]
     where = [("markdown", f"*In the lesson: {heading}*")] if heading not in ("", "Exercises") and pieces else []
-    return [(kind, LINK.sub(r"\1", part) if kind == "markdown" else part) for kind, part in where + pieces]
+    return [(kind, without_file_links(part) if kind == "markdown" else part) for kind, part in where + pieces]
 
 
 def is_shown_source(cell: NotebookNode) -> bool:

@@ -86,7 +86,7 @@ def read_manifest(root: Root) -> dict[str, Any]:
         raise InstallError(f"manifest.json of the bundle cannot be read ({error}); copy the bundle again") from None
     for name in names:
         path = PurePosixPath(name)
-        if path.parts[0] not in ("course", "wheels") or ".." in path.parts or "\\" in name or ":" in name:
+        if path.parts[:1] not in (("course",), ("wheels",)) or ".." in path.parts or "\\" in name or ":" in name:
             raise InstallError(f"the bundle lists {name!r}, which lies outside its folders; do not trust this copy")
     manifest["id"] = hashlib.sha256(content).hexdigest()
     return manifest

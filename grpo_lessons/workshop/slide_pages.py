@@ -18,11 +18,11 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from pygments.formatters import HtmlFormatter
 
 from grpo_lessons.workshop.slides import Slide, read
+from grpo_lessons.workshop.source_text import without_file_links
 
 TEMPLATE = Path(__file__).parent / "reveal"
 REVEAL = ("sphinx-revealjs", "sphinx_revealjs/_static/revealjs")
 MATHJAX = ("django-static-mathjax", "mathjax/static/mathjax/es5")
-LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((?!https?:)[^)]+\)")
 PREDICT = re.compile(r"^(## |\*\*)Predict", re.MULTILINE)  # a question to the room looks like one
 INDEX = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>Slides of the course</title>
@@ -53,7 +53,7 @@ def notebook(slides: list[Slide], lesson: str) -> NotebookNode:
             metadata = {"letters": round(slide.font_size, 1)}
             parts.append(new_code_cell(slide.source, outputs=slide.outputs, metadata=metadata))
         if slide.notes:
-            notes = LINK.sub(r"\1", "\n\n".join(slide.notes))
+            notes = without_file_links("\n\n".join(slide.notes))
             parts.append(new_markdown_cell(notes, metadata={"slideshow": {"slide_type": "notes"}}))
         cells += parts
     return new_notebook(cells=cells)

@@ -28,10 +28,8 @@ WORDS = 40  # of a text, its heading and formulas apart
 CODE_LINES = 14
 LARGEST, SMALLEST = 38, 20  # pixels of printed text and code on a slide of 1280 x 720
 WIDTH, HEIGHT = 1150, 560  # pixels that such text may take
-CHARACTER, LINE = (
-    0.602,
-    1.35,
-)  # size of a character in units of the font size, for the widest usual font (Menlo, DejaVu)
+# Width of a character in units of the font size, for the widest usual fonts (Menlo, DejaVu), and height of a line.
+CHARACTER, LINE = 0.602, 1.35
 HEADING = re.compile(r"^(#+) +(.+)$", re.MULTILINE)
 PARTING = re.compile(r"^---$", re.MULTILINE)
 FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)

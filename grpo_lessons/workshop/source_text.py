@@ -1,10 +1,11 @@
-"""What can be read from the source of a cell: its definitions, its imports, and the call of the check."""
+"""What can be read from the source of a cell: definitions, imports, the call of the check, text without some links."""
 
 from __future__ import annotations
 
 import ast
 import re
 
+LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((?!https?:)[^)]+\)")  # to a file beside the lesson
 DEFINES = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
 
 
@@ -16,6 +17,11 @@ def definitions(source: str) -> str:
             first = min([statement.lineno, *(d.lineno for d in getattr(statement, "decorator_list", []))])
             kept.append("\n".join(lines[first - 1 : statement.end_lineno]))
     return "\n\n\n".join(kept)
+
+
+def without_file_links(markdown: str) -> str:
+    """Links to files as their words alone: outside the lesson's folder they lead nowhere."""
+    return LINK.sub(r"\1", markdown)
 
 
 def check_call(source: str) -> tuple[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -50,7 +50,7 @@ class Track:
 
     name: str
     about: str
-    parts: tuple[Part, ...] = field(default=())
+    parts: tuple[Part, ...]
 
 
 def load_tracks(path: Path | None = None) -> list[Track]:

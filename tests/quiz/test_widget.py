@@ -1,6 +1,7 @@
 """The form to click, without a browser: its buttons and what it says (tests/browser clicks it in JupyterLab)."""
 
 import json
+import sys
 
 import ipywidgets as widgets
 import pytest
@@ -63,7 +64,7 @@ def test_asking_shows_before_first_and_after_from_then_on(folder, monkeypatch):
 
 
 def test_without_widgets_the_form_is_printed_and_how_to_score_it(folder, monkeypatch, capsys):
-    monkeypatch.setitem(__import__("sys").modules, "grpo_lessons.quiz.widget", None)
+    monkeypatch.setitem(sys.modules, "grpo_lessons.quiz.widget", None)
     quiz.ask("04")
     printed = capsys.readouterr().out
     assert quiz.form("04") in printed and 'quiz.score("04", "before", ' in printed

@@ -164,6 +164,12 @@ def test_links_to_other_lessons_become_words_since_they_lead_nowhere_from_a_slid
     assert "See lesson 05 and" in html and '<a href="https://arxiv.org/abs/1">the paper</a>' in html
 
 
+def test_quotes_in_the_description_of_a_figure_do_not_end_it(tmp_path):
+    figure = new_output("display_data", {"image/png": "aGk="}, metadata={"image/png": {"alt": 'A "ring" & <more>'}})
+    html = page(lesson(tmp_path, code("draw()", "output", figure)))
+    assert 'alt="A &quot;ring&quot; &amp; &lt;more&gt;"' in html
+
+
 def test_the_index_lists_every_deck(tmp_path):
     build([lesson(tmp_path)], tmp_path / "slides")
     index = (tmp_path / "slides/index.html").read_text(encoding="utf-8")
