@@ -11,7 +11,8 @@ CODE = """
 import pkgutil, socket, sys
 from importlib import import_module
 
-for name in ("unsloth", "bitsandbytes", "peft", "trl", "datasets", "accelerate", "gguf", "vllm", "reasoning_gym", "nbgrader"):
+optional = "unsloth bitsandbytes peft trl datasets accelerate gguf vllm reasoning_gym nbgrader"
+for name in optional.split():
     sys.modules[name] = None  # importing it raises ImportError
 
 def no_network(*args, **options):
