@@ -40,8 +40,8 @@ def seconds_of_cells(path: str | Path) -> list[float]:
         spent[-1] = round(spent[-1] + total(), 1)
 
     with tempfile.TemporaryDirectory() as folder:
-        client = NotebookClient(nb, timeout=3600, kernel_name="python3", on_cell_executed=ended)
-        client.on_cell_execute = started
+        hooks = {"on_cell_execute": started, "on_cell_executed": ended}
+        client = NotebookClient(nb, timeout=3600, kernel_name="python3", **hooks)
         client.execute(env=os.environ | {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}, cwd=folder)
     return spent
 
