@@ -78,7 +78,9 @@ def keep(score: Score) -> bool:
     try:
         path = location()
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(everything, indent=1) + "\n", encoding="utf-8")
+        partial = path.with_suffix(".part")  # a write that is cut short leaves the old answers whole
+        partial.write_text(json.dumps(everything, indent=1) + "\n", encoding="utf-8")
+        partial.replace(path)
     except OSError:
         return False
     return True

@@ -89,6 +89,8 @@ def read_cells(path: Path) -> list[dict]:
         raise ValueError(f"{path.name} has {size / MB:.0f} MB; more than {MAX_FILE / MB:.0f} are not read")
     try:
         data = json.loads(path.read_bytes())
+    except MemoryError as error:
+        raise ValueError(f"{path.name} does not fit into this machine's memory; ask for it without outputs") from error
     except (ValueError, RecursionError) as error:
         what = "an empty file" if not size else f"not JSON ({str(error)[:80]})"
         raise ValueError(f"{path.name} is {what}; ask for the file again") from error

@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -66,6 +67,13 @@ def test_a_second_sitting_stands_beside_the_first(folder):
     quiz.score("00", "before", "-----")
     assert quiz.progress().loc["04"].tolist() == [4, 5]
     assert quiz.progress().loc["00", "before"] == 0
+
+
+def test_a_write_that_is_cut_short_leaves_the_first_sitting_whole(folder, monkeypatch):
+    quiz.score("04", "before", right_letters())
+    monkeypatch.setattr(Path, "replace", lambda *paths: (_ for _ in ()).throw(OSError("no space left")))
+    quiz.score("04", "after", right_letters())
+    assert quiz.progress().loc["04"].dropna().to_dict() == {"before": 5}
 
 
 def test_progress_before_the_first_answer_is_an_empty_table(folder):

@@ -160,6 +160,14 @@ def test_what_is_no_notebook_of_this_lesson_gets_no_marks_and_one_sentence(check
     assert len(checked.troubles) == 1 and checked.troubles[0].startswith(f"not graded: {sentence}")
 
 
+def test_a_file_that_the_memory_cannot_hold_stops_nobody(check, notebook, monkeypatch):
+    def out_of_memory(content):
+        raise MemoryError
+
+    monkeypatch.setattr("grpo_lessons.workshop.preflight.json.loads", out_of_memory)
+    assert "does not fit into this machine's memory" in check(notebook).troubles[0]
+
+
 def test_the_file_of_another_lesson_is_refused(check):
     other = assignment(read_lesson(lesson_files()["lesson17"]))
     assert "is it another lesson's file?" in check(json.loads(json.dumps(other))).troubles[0]
