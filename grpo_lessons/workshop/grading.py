@@ -72,7 +72,7 @@ def grade(course: Path, lessons: str = "", *, timeout: int = 30, say: Callable[[
         for student in students:
             outcomes.append(grade_one(book, lesson, student, notebook, timeout))
             tell(outcomes[-1].lines())
-    tell(finish(course, outcomes))
+    tell(finish(book, outcomes))
     (course / "grading_report.txt").write_text("\n".join(report) + "\n", encoding="utf-8")
     return outcomes
 
@@ -138,13 +138,23 @@ def grade_one(book: Marks, lesson: str, student: str, release: NotebookNode, tim
         outcome.troubles.append(f"not graded: {failed}")
         return outcome
     outcome.marks = book.of(lesson, student)
+    if any(mark.points > mark.out_of for mark in outcome.marks):
+        outcome.marks = []
+        book.forget(lesson, student)
+        outcome.troubles.append("more points than there are: its code wrote into gradebook.db; no marks, read it")
     outcome.troubles += stopped_cells(course / "autograded" / student / lesson / f"{lesson}.ipynb")
     return outcome
 
 
-def finish(course: Path, outcomes: list[Outcome]) -> list[str]:
-    """Feedback, export and table of marks; a line for what failed."""
-    lines = []
+def finish(book: Marks, outcomes: list[Outcome]) -> list[str]:
+    """Feedback, export and table of marks; a line for what failed, and for marks that are no longer what they were."""
+    course = book.course
+    lines = [
+        f"{outcome.lesson}  {outcome.student}: the marks changed after grading: the code of another submission wrote "
+        "into gradebook.db; read those with troubles, take the guilty one out of submitted/ and grade again"
+        for outcome in outcomes
+        if outcome.marks and book.of(outcome.lesson, outcome.student) != outcome.marks
+    ]
     for lesson in dict.fromkeys(outcome.lesson for outcome in outcomes if outcome.marks):
         if failed := nbgrader(course, "generate_feedback", lesson, "--force"):
             lines.append(f"{lesson}: feedback is incomplete: {failed}")

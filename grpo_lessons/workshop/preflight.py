@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +19,10 @@ from grpo_lessons.workshop.restoring import Restorer
 
 MB = 1_000_000
 MAX_FILE = 500 * MB  # read into memory as a whole
+CONSPICUOUS = re.compile(
+    r"gradebook|sqlite3|nbgrader|grpo_lessons\.workshop|setattr|__(?:code|class|globals|builtins)__"
+    r"|\bcheck\.[\w.]+\s*=(?!=)|grpo_lessons\.check\.base"
+)
 MAX_SOURCE = 2 * MB  # code and text of all cells; a lesson has 0.02
 
 
@@ -48,8 +53,24 @@ def check_submission(folder: Path, lesson: str, release: NotebookNode) -> Checke
     size, kept = path.stat().st_size, sum(len(cell.source) for cell in checked.notebook.cells)
     if size - kept > 10 * MB:
         checked.troubles.append(f"{path.name} has {size / MB:.0f} MB; the outputs were left out before grading")
-    checked.troubles += restorer.troubles
+    checked.troubles += restorer.troubles + conspicuous(checked.notebook)
     return checked
+
+
+def conspicuous(notebook: NotebookNode) -> list[str]:
+    """A line for each of the student's cells that names what no answer needs: the tests, nbgrader, its gradebook.
+
+    Tests share the kernel with the answer, so code that means to can make them pass; this says whom to read.
+    """
+    lines = []
+    for i, cell in enumerate(notebook.cells, 1):
+        locked = cell.metadata.get("nbgrader", {}).get("locked", False)
+        found = None if locked or cell.cell_type != "code" else CONSPICUOUS.search(cell.source)
+        if found:
+            lines.append(
+                f"cell {i} says {found.group().strip()[:40]!r}, which no answer needs: read it before it counts"
+            )
+    return lines
 
 
 def find_notebook(folder: Path, wanted: str, troubles: list[str]) -> Path:

@@ -81,6 +81,20 @@ def test_one_submission_that_cannot_be_graded_stops_nobody_else(course):
         assert [row["exercise"] for row in csv.DictReader(file)] == [mark.exercise for mark in MARKS]
 
 
+def test_more_points_than_there_are_count_as_none(course, monkeypatch):
+    monkeypatch.setattr(Book, "of", lambda *_: [Mark("06.wilson", 40.0, 2.0)])
+    outcome = grade(course, say=lambda line: None)[1]
+    assert outcome.marks == [] and outcome.troubles[0].startswith("more points than there are")
+
+
+def test_marks_that_change_behind_the_graders_back_are_said(course, monkeypatch):
+    answers = iter([MARKS, MARKS[::-1]])
+    monkeypatch.setattr(Book, "of", lambda *_: next(answers))
+    said = []
+    grade(course, say=said.append)
+    assert said[-1].startswith("lesson06  bob: the marks changed after grading")
+
+
 def test_marks_of_an_earlier_submission_are_taken_back_before_a_new_one_is_looked_at(course):
     book = Book(course)
     (course / "submitted" / "bob" / "lesson06" / "lesson06.ipynb").write_text("no JSON")

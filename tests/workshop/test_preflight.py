@@ -5,10 +5,11 @@ import os
 
 import pupils
 import pytest
+from nbformat.v4 import new_code_cell, new_notebook
 
 from grpo_lessons.workshop.assignments import assignment
 from grpo_lessons.workshop.exercises import lesson_files, read_lesson
-from grpo_lessons.workshop.preflight import MAX_SOURCE, check_submission
+from grpo_lessons.workshop.preflight import MAX_SOURCE, check_submission, conspicuous
 
 LESSON = read_lesson(lesson_files()["lesson06"])  # pass_at_k, wilson, majority
 RELEASE = pupils.as_released(assignment(LESSON))
@@ -224,3 +225,26 @@ def test_a_lone_surrogate_in_a_source_does_not_stop_the_copy_from_being_written(
     cell(notebook, "06-wilson")["source"] = '"\ud800"'
     answer = next(cell for cell in check(notebook).notebook.cells if cell.id == "06-wilson")
     assert answer.source == '"?"'
+
+
+@pytest.mark.parametrize(
+    "cheat",
+    [
+        "import sqlite3",
+        "from grpo_lessons.workshop import hidden\nhidden.judge = lambda *_: True",
+        "check.lesson06.wilson = lambda function: True",
+        "from grpo_lessons.check.base import Exercise\nExercise.__call__ = lambda *_: True",
+        "open('../gradebook.db', 'w')",
+    ],
+)
+def test_a_cell_that_reaches_for_tests_or_marks_is_named(check, notebook, cheat):
+    first = next(cell for cell in notebook["cells"] if cell["metadata"].get("nbgrader", {}).get("solution"))
+    first["source"] += "\n" + cheat
+    (line,) = check(notebook).troubles
+    assert line.endswith("which no answer needs: read it before it counts")
+
+
+@pytest.mark.parametrize("lesson", lesson_files())
+def test_no_right_answer_of_the_course_looks_like_a_cheat(lesson):
+    answers = pupils.right(read_lesson(lesson_files()[lesson]))
+    assert answers and conspicuous(new_notebook(cells=[new_code_cell(answer) for answer in answers.values()])) == []
