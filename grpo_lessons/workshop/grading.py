@@ -118,7 +118,8 @@ def grade_one(book: Marks, lesson: str, student: str, release: NotebookNode, tim
     book.forget(lesson, student)
     folder = course / "submitted" / student / lesson
     if not folder.exists() and not folder.is_symlink():
-        outcome.troubles.append("not handed in")
+        alike = [path.name for path in folder.parent.glob("*") if path.name.casefold() == lesson]
+        outcome.troubles.append(f"not handed in; rename its folder {alike[0]} to {lesson}" if alike else "not handed in")
         return outcome
     checked = check_submission(folder, lesson, release)
     outcome.troubles += checked.troubles

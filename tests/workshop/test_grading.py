@@ -114,6 +114,12 @@ def test_a_lesson_that_was_not_handed_in_is_said(course):
     assert outcome.lines() == ["lesson06  eve              no marks", "    not handed in"]
 
 
+def test_a_folder_in_capitals_is_named(course):
+    (course / "submitted" / "eve" / "Lesson06").mkdir(parents=True)
+    outcome = grade_one(Book(course), "lesson06", "eve", new_notebook(), 30)
+    assert outcome.troubles == ["not handed in; rename its folder Lesson06 to lesson06"]
+
+
 def test_what_is_graded_is_a_copy_and_the_submission_stays_as_it_is(course):
     path = course / "submitted" / "bob" / "lesson06" / "lesson06.ipynb"
     before = path.read_bytes()
