@@ -119,7 +119,9 @@ def grade_one(book: Marks, lesson: str, student: str, release: NotebookNode, tim
     folder = course / "submitted" / student / lesson
     if not folder.exists() and not folder.is_symlink():
         alike = [path.name for path in folder.parent.glob("*") if path.name.casefold() == lesson]
-        outcome.troubles.append(f"not handed in; rename its folder {alike[0]} to {lesson}" if alike else "not handed in")
+        outcome.troubles.append(
+            f"not handed in; rename its folder {alike[0]} to {lesson}" if alike else "not handed in"
+        )
         return outcome
     checked = check_submission(folder, lesson, release)
     outcome.troubles += checked.troubles
