@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import math
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +21,8 @@ FORMS = (
     '"assert abs(f(3) - 7.0) < 1e-6", {"call": "f(3)", "expect": 7}, {"stdin": "3\\n", "stdout": "7\\n"}, '
     "((3,), 7) with function="
 )
+# Up to Python 3.11.7 two threads that parse at once can end in a SystemError (github.com/python/cpython/issues/106905).
+ONE_PARSES = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -97,7 +100,8 @@ def _plain(value: Any, test: Any) -> Any:
 
 def _expression(text: Any) -> str:
     try:
-        ast.parse(text, mode="eval")
+        with ONE_PARSES:
+            ast.parse(text, mode="eval")
     except (SyntaxError, TypeError, ValueError) as error:
         raise ValueError(f"the call {text!r:.200} is not a Python expression") from error
     return text
@@ -105,7 +109,8 @@ def _expression(text: Any) -> str:
 
 def _read_text(text: str) -> list[Call]:
     try:
-        statements = ast.parse(text).body
+        with ONE_PARSES:
+            statements = ast.parse(text).body
     except (SyntaxError, ValueError) as error:
         raise ValueError(f"the test {text!r:.200} is not Python: {error}") from error
     imports = [s for s in statements if isinstance(s, (ast.Import, ast.ImportFrom))]

@@ -1,6 +1,7 @@
 """verify_code: what pays, what the reasons say, and which tests are refused."""
 
 # ruff: noqa: E501  (programs on one line each)
+import ast
 import os
 import signal
 import threading
@@ -10,8 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from grpo_lessons.verifiers import code as code_module
-from grpo_lessons.verifiers import verify_code, verify_code_batch
+from grpo_lessons.verifiers import code_tests, verify_code, verify_code_batch
 from grpo_lessons.verifiers.code_answer import extract_code
+from grpo_lessons.verifiers.code_tests import read_tests
 from grpo_lessons.verifiers.unfenced import run_unfenced
 
 
@@ -230,3 +232,20 @@ def test_where_nothing_can_be_limited_it_is_refused_unless_allowed(monkeypatch):
 def test_without_fork_a_process_per_program(monkeypatch, program, tests, expected):
     monkeypatch.setattr(code_module, "_asker", lambda allow_unsafe: run_unfenced)
     assert grade(program, *tests) == expected
+
+
+@pytest.mark.parametrize("test", [((3,), 7), "assert f(3) == 7"])
+def test_threads_parse_tests_one_at_a_time(monkeypatch, test):
+    inside, most, parse = [], [], ast.parse
+
+    def slow(*arguments, **options):
+        inside.append(1)
+        most.append(len(inside))
+        time.sleep(0.005)
+        inside.pop()
+        return parse(*arguments, **options)
+
+    monkeypatch.setattr(code_tests.ast, "parse", slow)
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(lambda _: read_tests([test], "f"), range(8)))
+    assert len(most) == 8 and max(most) == 1
