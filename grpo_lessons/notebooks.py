@@ -29,6 +29,8 @@ METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"file_extension": ".py", "mimetype": "text/x-python", "name": "python"},
 }
+# The environment of a kernel whose run shall be the same anywhere: one thread, no network.
+ALONE = {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1"}
 MARKER = re.compile(r"^# %%[ \t]*(\[markdown\])?[ \t]*(\{.*\})?[ \t]*$")
 QUOTED = re.compile(r'^r?("""|\'\'\')\n?(.*?)\n?\1\s*$', re.DOTALL)
 WIDGET = "application/vnd.jupyter.widget-view+json"
@@ -76,9 +78,8 @@ def execute(nb: NotebookNode, cwd: str | Path, *, timeout: int = 900) -> Noteboo
     client = NotebookClient(
         nb, timeout=timeout, kernel_name="python3", record_timing=False, store_widget_state=False, coalesce_streams=True
     )
-    env = os.environ | {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1"}
     try:
-        client.execute(env=env, cwd=str(cwd))
+        client.execute(env=os.environ | ALONE, cwd=str(cwd))
     except CellExecutionError as error:
         failed = next(i for i, cell in enumerate(nb.cells, 1) if _has_error(cell))
         error.add_note(f"cell {failed} of {len(nb.cells)}")

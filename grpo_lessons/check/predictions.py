@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from grpo_lessons.runlog import replace_file
 
 FOLDER = ".progress"
 
@@ -66,11 +69,15 @@ def _load() -> dict[str, dict]:
 
 
 def _keep(key: str, entry: dict) -> bool:
+    return save(location, _load() | {key: entry})
+
+
+def save(place: Callable[[], Path], content: dict) -> bool:
+    """Write JSON to a file of the reader's own, whole or not at all; False where that is not possible."""
     try:
-        path = location()
+        path = place()
         path.parent.mkdir(parents=True, exist_ok=True)
-        text = json.dumps(_load() | {key: entry}, indent=1, ensure_ascii=False)
-        path.write_text(text + "\n", encoding="utf-8")
+        replace_file(path, (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode())
     except OSError:
         return False
     return True

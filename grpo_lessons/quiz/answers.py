@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grpo_lessons.check.predictions import location as place_of_guesses
+from grpo_lessons.check.predictions import save
 from grpo_lessons.quiz.files import Option, Quiz
 from grpo_lessons.quiz.page import Page, line_up
 
@@ -75,15 +76,7 @@ def keep(score: Score) -> bool:
     entry = {name: option and (option.misunderstanding or RIGHT) for name, option in score.chosen.items()}
     everything = kept()
     everything[score.quiz.lesson] = everything.get(score.quiz.lesson, {}) | {score.when: entry}
-    try:
-        path = location()
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_suffix(".part")  # a write that is cut short leaves the old answers whole
-        partial.write_text(json.dumps(everything, indent=1) + "\n", encoding="utf-8")
-        partial.replace(path)
-    except OSError:
-        return False
-    return True
+    return save(location, everything)
 
 
 def kept() -> dict[str, dict[str, dict]]:

@@ -20,8 +20,8 @@ import psutil
 from nbclient import NotebookClient
 
 from grpo_lessons.machine import cpu_name
-from grpo_lessons.notebooks import clean
-from grpo_lessons.paths import data_dir
+from grpo_lessons.notebooks import ALONE, clean
+from grpo_lessons.workshop.tracks import load_measured, measured_file
 
 
 def seconds_of_cells(path: str | Path) -> list[float]:
@@ -42,13 +42,8 @@ def seconds_of_cells(path: str | Path) -> list[float]:
     with tempfile.TemporaryDirectory() as folder:
         hooks = {"on_cell_execute": started, "on_cell_executed": ended}
         client = NotebookClient(nb, timeout=3600, kernel_name="python3", **hooks)
-        client.execute(env=os.environ | {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}, cwd=folder)
+        client.execute(env=os.environ | ALONE, cwd=folder)
     return spent
-
-
-def record_path() -> Path:
-    """The file with the measurements."""
-    return data_dir() / "workshop" / "cell_seconds.json"
 
 
 def main(paths: list[str]) -> int:
@@ -57,8 +52,7 @@ def main(paths: list[str]) -> int:
         print(__doc__)
         return 2
     for path in paths:
-        target = record_path()
-        record = json.loads(target.read_text(encoding="utf-8")) if target.is_file() else {}
+        target, record = measured_file(), load_measured()
         measured = {"date": date.today().isoformat(), "processor": cpu_name(), "seconds": seconds_of_cells(path)}
         record[Path(path).name[:2]] = measured
         target.parent.mkdir(exist_ok=True)

@@ -13,6 +13,8 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+from grpo_lessons.notebooks import ALONE
+
 INSTALL = "nbgrader is not installed: `make workshop`, or pip install -c constraints.txt -e '.[workshop]'"
 
 
@@ -57,8 +59,7 @@ def remove(path: Path) -> None:
 def _environment() -> dict[str, str]:
     """nbgrader calls `alembic` by name, and a kernel shall use one thread and no network of the hub."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-    one_thread = {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1"}
-    return os.environ | one_thread | {"PATH": path}
+    return os.environ | ALONE | {"PATH": path}
 
 
 def _end(process: subprocess.Popen) -> None:

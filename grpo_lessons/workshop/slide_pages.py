@@ -61,11 +61,12 @@ def notebook(slides: list[Slide], lesson: str) -> NotebookNode:
 
 def page(path: str | Path) -> str:
     """The HTML of a lesson's slides."""
-    slides = read(nbformat.read(path, as_version=4))
-    number = Path(path).name[:2]
-    title = slides[0].heading
+    return _html(read(nbformat.read(path, as_version=4)), Path(path).name[:2])
+
+
+def _html(slides: list[Slide], number: str) -> str:
     deck = {
-        "title": escape(f"{number} · {title}"),
+        "title": escape(f"{number} · {slides[0].heading}"),
         "reveal_css": _asset(REVEAL, "dist/reset.css") + _asset(REVEAL, "dist/reveal.css"),
         "code_css": HtmlFormatter(style="friendly").get_style_defs(".highlight"),
         "css": (TEMPLATE / "slides.css").read_text(encoding="utf-8"),
@@ -86,10 +87,10 @@ def build(paths: list[str], folder: str | Path) -> None:
     rows = []
     for path in map(Path, paths):
         slides = read(nbformat.read(path, as_version=4))
-        (folder / f"{path.stem}.html").write_text(page(path), encoding="utf-8")
-        title, file = escape(slides[0].heading), f"{path.stem}.html"
-        rows.append(ROW.format(number=path.name[:2], file=file, title=title, slides=len(slides)))
-        print(f"{folder / path.stem}.html  {len(slides)} slides", flush=True)
+        number, title, file = path.name[:2], escape(slides[0].heading), f"{path.stem}.html"
+        (folder / file).write_text(_html(slides, number), encoding="utf-8")
+        rows.append(ROW.format(number=number, file=file, title=title, slides=len(slides)))
+        print(f"{folder / file}  {len(slides)} slides", flush=True)
     (folder / "index.html").write_text(INDEX.format(rows="\n".join(rows)), encoding="utf-8")
 
 

@@ -12,6 +12,7 @@ import nbformat
 import yaml
 
 from grpo_lessons.paths import data_dir
+from grpo_lessons.workshop.exercises import exercise_id
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 HEAD_TIME = re.compile(r"\*\*Kernel time:\*\* (.+?)(?: on | with |[.;])")
@@ -88,7 +89,7 @@ def cells_of(lesson: str) -> list[tuple[str, str | None, str]]:
     section, cells = "", []
     for cell in nbformat.read(lesson_file(lesson), as_version=4).cells:
         if cell.cell_type == "code":
-            cells.append((section, cell.metadata.get("grpo_lessons", {}).get("exercise"), cell.source))
+            cells.append((section, exercise_id(cell), cell.source))
         elif headings := re.findall(r"^#{2,3} (.+)$", cell.source, flags=re.MULTILINE):
             section = headings[-1]
     return cells
@@ -147,7 +148,12 @@ def ranges(cells: tuple[int, ...]) -> str:
     return ", ".join(str(a) if a == b else f"{a} to {b}" for a, b in zip(starts, ends, strict=True))
 
 
+def measured_file() -> Path:
+    """Where the kernel times of cells are kept."""
+    return data_dir() / "workshop" / "cell_seconds.json"
+
+
 def load_measured() -> dict[str, dict]:
     """{lesson: date, processor, seconds of its code cells}; made by grpo_lessons.workshop.cell_times."""
-    path = data_dir() / "workshop" / "cell_seconds.json"
+    path = measured_file()
     return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}

@@ -1,8 +1,8 @@
 """Scoring and keeping answers, and the two texts: the form tells nothing, the key tells all."""
 
 import json
+import os
 import re
-from pathlib import Path
 
 import pytest
 
@@ -71,7 +71,7 @@ def test_a_second_sitting_stands_beside_the_first(folder):
 
 def test_a_write_that_is_cut_short_leaves_the_first_sitting_whole(folder, monkeypatch):
     quiz.score("04", "before", right_letters())
-    monkeypatch.setattr(Path, "replace", lambda *paths: (_ for _ in ()).throw(OSError("no space left")))
+    monkeypatch.setattr(os, "replace", lambda *paths: (_ for _ in ()).throw(OSError("no space left")))
     quiz.score("04", "after", right_letters())
     assert quiz.progress().loc["04"].dropna().to_dict() == {"before": 5}
 
