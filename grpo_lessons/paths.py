@@ -21,6 +21,11 @@ def data_dir() -> Path:
     return folder
 
 
+def notebooks_dir() -> Path:
+    """The folder `notebooks/` beside `data/`."""
+    return data_dir().parent / "notebooks"
+
+
 def launch_file(name: str) -> Path:
     """A file of `configs/` for accelerate, by name. Raises FileNotFoundError that lists the known ones."""
     folder = data_dir().parent / "configs"

@@ -44,24 +44,22 @@ loss_mask = Exercise(
 )
 
 
-def _read(text):
-    if not text.endswith("</call>") or "<call>" not in text:
-        return None
-    name, colon, argument = text.removesuffix("</call>").rpartition("<call>")[2].partition(":")
-    return (name.strip(), argument.strip()) if colon and name.strip() and argument.strip() else None
-
-
-def _naive(text):
-    name, argument = text.split("<call>")[1].split("</call>")[0].split(":")
-    return name.strip(), argument.strip()
-
-
 def _without_argument(text):
     """Accepts an empty tool or argument."""
     if not text.endswith("</call>") or "<call>" not in text:
         return None
     name, colon, argument = text.removesuffix("</call>").rpartition("<call>")[2].partition(":")
     return (name.strip(), argument.strip()) if colon else None
+
+
+def _read(text):
+    parts = _without_argument(text)
+    return parts if parts and all(parts) else None
+
+
+def _naive(text):
+    name, argument = text.split("<call>")[1].split("</call>")[0].split(":")
+    return name.strip(), argument.strip()
 
 
 def _one_colon(text):

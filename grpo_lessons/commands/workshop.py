@@ -8,8 +8,6 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from .workshop_quiz import quiz, report
-
 workshop = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
@@ -49,5 +47,27 @@ def grade(
     console.print(f"written: grades.csv, marks.csv, grading_report.txt, feedback/ in {course}")
 
 
-workshop.command()(quiz)
-workshop.command()(report)
+@workshop.command()
+def quiz(out: Annotated[Path, typer.Argument(help="The folder to write into.")]) -> None:
+    """Write each lesson's quiz as a form to print, `forms/04.md`, and its key apart from it, `keys/04.md`."""
+    from grpo_lessons import quiz as quizzes
+
+    for folder, text in ((out / "forms", quizzes.form), (out / "keys", quizzes.key)):
+        folder.mkdir(parents=True, exist_ok=True)
+        for lesson in quizzes.lessons():
+            (folder / f"{lesson}.md").write_text(text(lesson) + "\n", encoding="utf-8")
+    print(f"{len(quizzes.lessons())} forms in {out / 'forms'}, keys in {out / 'keys'}")
+
+
+@workshop.command()
+def report(
+    folder: Annotated[Path, typer.Argument(help="With quizzes/*.json, one a participant, and grades.csv.")],
+    out: Annotated[Path, typer.Argument(help="The folder to write report.md, report.csv and report.png into.")],
+) -> None:
+    """Turn a class's quiz answers and marks into one page without names; the lines below it are for you alone."""
+    from grpo_lessons.workshop.report import report as write_report
+
+    console = Console(highlight=False, markup=False, soft_wrap=True)
+    for line in write_report(folder, out):
+        console.print(line)
+    console.print(f"written: report.md, report.csv, report.png in {out}")

@@ -14,7 +14,7 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
-from grpo_lessons.paths import data_dir
+from grpo_lessons.paths import notebooks_dir
 from grpo_lessons.workshop.source_text import check_call, definitions, imports_of, names_in, without_file_links
 
 MARKER = re.compile(r"^\*\*(Exercise )?\d")  # "**2.** ..." or "**Exercise 2.** ..." begins an exercise's text
@@ -49,7 +49,7 @@ class Lesson:
 
 def lesson_files() -> dict[str, Path]:
     """Every lesson and side road that has solutions, in reading order: name -> path of the lesson."""
-    folder = data_dir().parent / "notebooks"
+    folder = notebooks_dir()
     paths = [*sorted(folder.glob("[0-9][0-9]_*.ipynb")), *sorted((folder / "side_roads").glob("*.ipynb"))]
     return {lesson_name(path): path for path in paths if solutions_file(path).is_file()}
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 
 from grpo_lessons import quiz
+from grpo_lessons.paths import notebooks_dir
 from grpo_lessons.workshop.tracks import (
-    NOTEBOOKS,
     Part,
     Track,
     lesson_file,
@@ -21,7 +21,7 @@ from grpo_lessons.workshop.tracks import (
     table,
 )
 
-GUIDE = NOTEBOOKS / "INSTRUCTOR.md"
+GUIDE = notebooks_dir() / "INSTRUCTOR.md"
 
 
 def tracks() -> str:

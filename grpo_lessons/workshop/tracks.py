@@ -11,10 +11,9 @@ from pathlib import Path
 import nbformat
 import yaml
 
-from grpo_lessons.paths import data_dir
+from grpo_lessons.paths import data_dir, notebooks_dir
 from grpo_lessons.workshop.exercises import exercise_id
 
-NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 HEAD_TIME = re.compile(r"\*\*Kernel time:\*\* (.+?)(?: on | with |[.;])")
 
 
@@ -77,9 +76,9 @@ def numbers(text: str) -> tuple[int, ...]:
 @cache
 def lesson_file(lesson: str) -> Path:
     """The notebook of a lesson such as "04". Raises FileNotFoundError where there is none."""
-    found = list(NOTEBOOKS.glob(f"{lesson}_*.ipynb"))
+    found = list(notebooks_dir().glob(f"{lesson}_*.ipynb"))
     if len(found) != 1:
-        raise FileNotFoundError(f"{len(found)} notebooks for lesson {lesson!r} in {NOTEBOOKS}, expected one")
+        raise FileNotFoundError(f"{len(found)} notebooks for lesson {lesson!r} in {notebooks_dir()}, expected one")
     return found[0]
 
 

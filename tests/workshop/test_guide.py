@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from grpo_lessons.paths import notebooks_dir
 from grpo_lessons.quiz import lessons, load
 from grpo_lessons.workshop import guide, tracks
 
@@ -83,7 +84,7 @@ def test_homework_names_lessons_and_their_exercises(part):
 
 def test_links_lead_somewhere():
     for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", TEXT):
-        assert target.startswith(("https://", "http://")) or (tracks.NOTEBOOKS / target).exists(), target
+        assert target.startswith(("https://", "http://")) or (notebooks_dir() / target).exists(), target
     anchors = {re.sub(r"[^\w -]", "", head).lower().replace(" ", "-") for head in re.findall(r"^#+ (.+)$", TEXT, re.M)}
     assert set(re.findall(r"\]\(#([^)]+)\)", TEXT)) <= anchors
 

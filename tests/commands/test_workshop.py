@@ -1,7 +1,7 @@
 """`grpo-lessons workshop quiz` keeps the keys apart from the forms."""
 
 from grpo_lessons import quiz
-from grpo_lessons.commands.workshop_quiz import quiz as write_forms
+from grpo_lessons.commands.workshop import quiz as write_forms
 
 
 def test_forms_and_keys_lie_in_two_folders_and_only_the_keys_tell(tmp_path):
